@@ -21,10 +21,10 @@ final class AsymmetricKey: @unchecked Sendable {
     enum Scheme {
         /// The message itself, which Ed25519 hashes.
         case message
-        /// Its SHA-256; for RSA padded by PKCS #1 v1.5.
+        /// The message's SHA-256; for RSA padded by PKCS #1 v1.5.
         case sha256
-        /// Its SHA-256, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518 section
-        /// 3.5).
+        /// The message's SHA-256, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518
+        /// section 3.5).
         case sha256PSS
     }
 

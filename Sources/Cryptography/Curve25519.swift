@@ -21,7 +21,7 @@ package enum Curve25519 {
                 }
             }
 
-            /// Throws unless it is 32 bytes.
+            /// Throws unless there are 32 bytes.
             package init(rawRepresentation: some ContiguousBytes) throws {
                 let seed = SymmetricKey(data: rawRepresentation)
                 guard seed.bitCount == byteCount * 8 else { throw CryptoKitError.incorrectKeySize }
@@ -51,8 +51,8 @@ package enum Curve25519 {
             private let key: AsymmetricKey
             package let rawRepresentation: Data
 
-            /// Throws unless it is 32 bytes. Only the check of a signature shows whether they are
-            /// a point.
+            /// Throws unless there are 32 bytes. Only the check of a signature shows whether they
+            /// are a point.
             package init(rawRepresentation: some ContiguousBytes) throws {
                 let bytes = rawRepresentation.withUnsafeBytes { Data($0) }
                 guard bytes.count == byteCount else { throw CryptoKitError.incorrectKeySize }

@@ -49,7 +49,7 @@ extension P256 {
                 self.point = point
             }
 
-            /// Throws unless it is the byte 4 and both coordinates of a point on the curve.
+            /// Throws unless the bytes are 0x04 and both coordinates of a point on the curve.
             package init(x963Representation: some ContiguousBytes) throws {
                 self.point = x963Representation.withUnsafeBytes { Array($0) }
                 self.key = try self.point.withUnsafeBytes { try publicKey($0) }

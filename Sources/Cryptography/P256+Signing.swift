@@ -53,13 +53,13 @@ extension P256 {
                 self.point = point
             }
 
-            /// Throws unless it is the byte 4 and both coordinates of a point on the curve.
+            /// Throws unless the bytes are 0x04 and both coordinates of a point on the curve.
             package init(x963Representation: some ContiguousBytes) throws {
                 self.point = x963Representation.withUnsafeBytes { Array($0) }
                 self.key = try self.point.withUnsafeBytes { try publicKey($0) }
             }
 
-            /// Throws unless it is both coordinates of a point on the curve.
+            /// Throws unless the bytes are both coordinates of a point on the curve.
             package init(rawRepresentation: some ContiguousBytes) throws {
                 try self.init(x963Representation: [uncompressed] + rawRepresentation.withUnsafeBytes { Array($0) })
             }
@@ -78,7 +78,7 @@ extension P256 {
         package struct ECDSASignature: Sendable {
             package let rawRepresentation: Data
 
-            /// Throws unless it is 64 bytes.
+            /// Throws unless `rawRepresentation` has 64 bytes.
             package init(rawRepresentation: some DataProtocol) throws {
                 guard rawRepresentation.count == 2 * scalarByteCount else {
                     throw CryptoKitError.incorrectParameterSize

@@ -74,8 +74,8 @@ package enum P256 {
         return try AsymmetricKey(key)
     }
 
-    /// Throws unless it is a key on this curve. Its public half is computed again, and the text's
-    /// public half is ignored.
+    /// Throws unless `pem` is a key on this curve. Computes the public half from the private one,
+    /// and ignores that of `pem`.
     static func privateKey(pem: String) throws(CryptoKitError) -> AsymmetricKey {
         let key = try AsymmetricKey.privateKey(pem: pem)
         guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_EC, self.isCurve(of: key) else { throw .invalidParameter }
@@ -140,8 +140,8 @@ package enum P256 {
         return point
     }
 
-    /// Throws unless it is both coordinates of a point on the curve. The curve's cofactor is 1, so
-    /// no such point is of a small order.
+    /// Throws unless `point` is 0x04 and both coordinates of a point on the curve. The curve's
+    /// cofactor is 1, so no such point is of a small order.
     static func publicKey(_ point: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
         guard point.count == self.pointByteCount, point.first == self.uncompressed else {
             throw .incorrectParameterSize

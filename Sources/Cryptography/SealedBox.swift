@@ -18,7 +18,7 @@ extension AES.GCM {
             }
         }
 
-        /// Throws unless it is twelve bytes.
+        /// Throws unless `data` has twelve bytes.
         package init(data: some DataProtocol) throws(CryptoKitError) {
             guard data.count == nonceByteCount else { throw .incorrectParameterSize }
             self.fill { $0.copyBytes(from: data) }
@@ -45,7 +45,7 @@ extension AES.GCM {
             self.whole = whole
         }
 
-        /// Throws if it is too short for a nonce and a tag.
+        /// Throws if `combined` is too short for a nonce and a tag.
         package init(combined: some DataProtocol) throws(CryptoKitError) {
             guard combined.count >= overhead else { throw .incorrectParameterSize }
             self.whole = combined as? Data ?? Data(combined)

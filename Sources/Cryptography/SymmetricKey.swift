@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A key that is overwritten in memory when its last copy ends.
+/// A key whose bytes are overwritten in memory when its last copy is released.
 public struct SymmetricKey: ContiguousBytes, Sendable {
     let secret: SecretBytes
 

@@ -113,7 +113,7 @@ final class ConnectionPool {
         // possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
-        // There may be more sockets by then.
+        // libcurl may have opened sockets in between.
         defer { if corks { for watch in self.sockets.values { watch.uncork() } } }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }

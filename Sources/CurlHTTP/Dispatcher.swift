@@ -145,8 +145,8 @@ final class Dispatcher: @unchecked Sendable {
         self.startWaiting()
     }
 
-    /// Fails the calls that wait for a connection to prove itself after it has failed to: each of
-    /// them would try a connection of its own.
+    /// After the first call of an unproven connection has failed, fails the calls that waited for
+    /// it. Otherwise each would open a connection of its own.
     private func failWaiting(_ outcome: Call.Outcome) {
         guard self.settings.provesConnections else { return }
         let waiting = self.waiting + self.delayed

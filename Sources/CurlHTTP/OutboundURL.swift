@@ -10,7 +10,7 @@ package struct OutboundURL: Sendable, Hashable {
 
     package let text: String
     package let isSecure: Bool
-    /// In lower case; an IPv6 address keeps its brackets.
+    /// The host in lower case; an IPv6 address keeps its brackets.
     package let host: String
     package let port: UInt16
 

@@ -8,10 +8,10 @@ internal import Reactor
 final class Transfer {
     /// The result of a call that libcurl has finished.
     enum Completion {
-        /// Its pool may not open a connection: nothing was sent, and the call waits for another
-        /// pool, ahead of all others.
+        /// The call's pool may not open a connection: nothing was sent, and the call waits for
+        /// another pool, ahead of all other calls.
         case notSent
-        /// Its connection was lost before a 2xx status arrived: the call is repeated on a new one.
+        /// The connection was lost before a 2xx status arrived: the call is repeated on a new one.
         case interrupted
         case ended(Call.Outcome)
     }
@@ -21,12 +21,13 @@ final class Transfer {
     private static let maximumRepeats = 2
 
     let easy: UnsafeMutableRawPointer
-    /// The pool that it runs on.
+    /// The pool that runs the call.
     var pool: ConnectionPool?
     var deadline: LoopTimer?
 
     private let addresses: AddressPolicy
-    /// Whether it goes to a unix socket of the operator's, and not to an address.
+    /// Whether the call goes to a unix socket that the operator has configured, and not to an
+    /// address.
     private let isLocal: Bool
     private let maximumBody: Int
     private let maximumHeader: Int
@@ -38,7 +39,7 @@ final class Transfer {
     /// trailer.
     private var headerBytes = 0
     private var sawRefusedAddress = false
-    /// Whether it needed a connection that its pool may not open; nothing was sent.
+    /// Whether the call needed a connection that its pool may not open; nothing was sent.
     private var sawSpentPool = false
     /// How often the call has been repeated after an interruption.
     private var repeats = 0

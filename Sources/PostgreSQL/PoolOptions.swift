@@ -47,7 +47,7 @@ package struct PoolOptions: Sendable {
 package struct PoolCounters: Sendable, Hashable {
     /// Open connections.
     package var open = 0
-    /// Statements without an answer, and transactions without a connection.
+    /// Statements that wait for an answer, and transactions that wait for a connection.
     package var waiting = 0
     /// How long the oldest of them has waited.
     package var oldestWait = Duration.zero

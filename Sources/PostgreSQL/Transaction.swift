@@ -9,12 +9,12 @@ package struct TransactionTraits: OptionSet, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Its commit waits neither for the disk nor for replicas. A crash of the database within the
-    /// next second may undo it, unless a commit that has waited came after it.
+    /// The transaction's commit waits neither for the disk nor for replicas. A crash of the
+    /// database within the next second may undo it, unless a commit that has waited came after it.
     package static let relaxed = TransactionTraits(rawValue: 1)
-    /// Its statements read in the order of an index, and no more rows than their limit. A bitmap
-    /// scan would first gather all matches; the planner prefers it if it expects fewer matches
-    /// than the limit.
+    /// The transaction's statements read in the order of an index, and no more rows than their
+    /// limit. A bitmap scan would first gather all matches; the planner prefers it if it expects
+    /// fewer matches than the limit.
     package static let ordered = TransactionTraits(rawValue: 2)
 
     fileprivate var opening: [Statement] {

@@ -4,6 +4,6 @@ package enum Blame: Sendable, Hashable {
     case device
     /// The server is to blame: the devices of several users are refused, and none is accepted.
     case us
-    /// Not known yet.
+    /// No answer shows yet who is to blame.
     case unclear
 }

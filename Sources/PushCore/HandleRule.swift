@@ -16,8 +16,8 @@ package protocol HandleRule: Sendable {
     /// Parses a handle. Throws `HandleFlaw` if this sender cannot push to it.
     func address(_ handle: String) throws(HandleFlaw) -> Address
 
-    /// The part of the platform whose lane carries the pushes to an address; `nil` if the platform
-    /// has one lane.
+    /// The lane within the platform that carries the pushes to an address, named after its push
+    /// service; `nil` if the platform has one lane.
     func part(at address: Address) -> String?
 }
 
@@ -26,8 +26,8 @@ extension HandleRule {
 
     package func part(at address: Address) -> String? { nil }
 
-    /// The part of the platform that a handle belongs to. Throws `HandleFlaw` if this sender
-    /// cannot push to the handle.
+    /// The lane within the platform that carries the pushes to a handle. Throws `HandleFlaw` if
+    /// this sender cannot push to it.
     package func part(of handle: DeviceHandle) throws(HandleFlaw) -> String? {
         self.part(at: try self.address(handle.value))
     }

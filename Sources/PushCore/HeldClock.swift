@@ -182,7 +182,7 @@ extension HeldClock {
             self.next = uptime + HeldClock.referencePeriod
         }
 
-        /// This moment, by the reference if the clock is too far behind it.
+        /// Returns the present time, from the reference if the clock is too far behind it.
         mutating func mark(_ wall: TimeInterval, _ uptime: TimeInterval, boot: String) -> Mark {
             let isBehind = self.error(wall, uptime) < 0
             let step = isBehind ? 0 : self.accepted - self.offset

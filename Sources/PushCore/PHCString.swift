@@ -7,7 +7,7 @@ internal import Foundation
 /// zeros, and base64 without padding or spare bits. So two different texts are never the same
 /// hash.
 struct PHCString: Sendable, Hashable, CustomStringConvertible {
-    /// In bytes; the format's own limits for Argon2.
+    /// The lengths of a salt in bytes: the format's own limits for Argon2.
     private static let saltLength = 8...48
     private static let digestLength = 12...64
     /// A length above that of the longest valid text.

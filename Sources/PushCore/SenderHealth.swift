@@ -225,8 +225,8 @@ package struct SenderHealth: Sendable {
         self.acceptedAt = now
         self.refusedUsers.removeAll()
         self.goneUsers.removeAll()
-        // This proves that the fault is not the server's, even if the push was being sent before
-        // the pause.
+        // An accepted push proves that the fault is not the server's, even if it was in flight
+        // before the pause.
         if self.pause?.cause == .devicesRefused { self.endPause() }
         self.recover()
     }

@@ -97,7 +97,7 @@ struct LaneState: Sendable {
 
     /// Removes and returns the events that an operator must know about.
     mutating func takeEvents() -> [HealthEvent] {
-        // This runs for each push, and there is hardly ever an event.
+        // The lane calls this function for each push, and hardly ever has an event.
         if self.events.isEmpty { return [] }
         defer { self.events.removeAll() }
         return self.events

@@ -10,7 +10,8 @@ internal import ServiceLifecycle
 /// No payload, encrypted or not, is kept longer than its sender asked for, and no audit entry
 /// longer than the operator has configured.
 package struct RetentionService: Sendable {
-    /// How late data may be deleted; it cannot be read from the moment that it expires.
+    /// The interval between two cleanups. Expired data may stay stored that long, but nobody can
+    /// read it.
     private static let interval = Duration.seconds(30)
     /// Small enough that a waiting post is not noticeably delayed.
     private static let batch = 500

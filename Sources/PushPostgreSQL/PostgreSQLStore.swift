@@ -17,7 +17,7 @@ package final class PostgreSQLStore: Sendable {
     let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
-    /// This process, as the others see it: it leases pushes under its number.
+    /// The lease of this process among the others.
     let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)

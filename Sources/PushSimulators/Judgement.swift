@@ -34,8 +34,8 @@ extension SimulatedResponse {
 }
 
 extension PushLog {
-    /// Answers a request, and records it. The answer is the one that the test has ordered, or one
-    /// with the fault of a rule, or else the judge's.
+    /// Answers a request, and records it. An answer that the test has queued comes first, then the
+    /// fault of a rule, then the judge's answer.
     func answer(_ request: SimulatedRequest, judge: (SimulatedRequest) -> Judgement) -> SimulatedResponse {
         let judgement: Judgement
         if let scripted = self.takeScripted() {

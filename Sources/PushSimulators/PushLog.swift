@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Synchronization
 
-/// The requests that a simulator received, and the answers that a test has ordered.
+/// The requests that a simulator received, and the queued answers of the test.
 package final class PushLog: Sendable {
     private struct Waiter {
         let number: Int
@@ -67,8 +67,8 @@ package final class PushLog: Sendable {
         self.state.withLock { $0.acceptedCount }
     }
 
-    /// Gives this answer to the next request, regardless of its content; several answers are used
-    /// in order.
+    /// Queues an answer. Each queued answer goes to one request, in order, whatever the request
+    /// contains.
     package func answerNext(status: Int, headers: [HeaderField] = [], body: String = "") {
         let response = SimulatedResponse(status: status, headers: headers, body: Array(body.utf8))
         self.state.withLock { $0.scripted.append(response) }
@@ -153,7 +153,8 @@ package final class PushLog: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let mustWait = self.state.withLock { state in
-                    // Checked under the lock, so that any later cancellation finds the waiter.
+                    // The lock covers the check and the insertion, so that any later cancellation
+                    // finds the waiter.
                     guard state.acceptedCount < number, !Task.isCancelled else { return false }
                     state.waiters[id] = Waiter(number: number, continuation: continuation)
                     return true

@@ -14,7 +14,7 @@ package protocol PushSimulator: Sendable {
     /// The port on 127.0.0.1; known, and open to clients, before the simulator runs.
     var port: UInt16 { get }
 
-    /// The received pushes, and the answers that a test has ordered.
+    /// The received pushes, and the queued answers of the test.
     var pushes: PushLog { get }
 
     /// Serves until the task is cancelled.

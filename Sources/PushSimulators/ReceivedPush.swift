@@ -12,7 +12,7 @@ package enum PushVerdict: Sendable, Hashable {
     case accepted
     /// Invalid; the reason is the provider's own code or text.
     case refused(status: Int, reason: String)
-    /// Not judged: the test has ordered the answer.
+    /// Not judged: the test had queued this answer.
     case scripted(status: Int)
     /// Affected by a fault; `judged` is the status of the judge's answer, if the request was still
     /// handled.

@@ -4,7 +4,7 @@ package import Foundation
 package struct ServerEntry: Sendable, Hashable {
     package enum State: String, Sendable {
         case alive
-        /// The server has not renewed its number in time, and will soon be fenced.
+        /// The server has not renewed its lease in time, and will soon be fenced.
         case late
         /// The server has ended, or was silent for too long: other servers may take over its
         /// leases.
@@ -16,8 +16,8 @@ package struct ServerEntry: Sendable, Hashable {
     /// The version that it runs.
     package let release: String
     package let startedAt: Date
-    /// When the server last renewed its number, by the store's clock. For a server that ended in
-    /// order, up to five seconds earlier.
+    /// The time at which the server last renewed its lease, by the store's clock. After a clean
+    /// shutdown it is up to five seconds too early.
     package let heardAt: Date
     package let state: State
     /// Whether it is the server that answers.

@@ -2,11 +2,11 @@ package import Foundation
 
 /// Figures of a store that several servers share over a network, for operators.
 package struct SharingReport: Sendable, Hashable {
-    /// Servers that have renewed their number in time.
+    /// Servers that have renewed their lease in time.
     package let servers: Int
     /// This server's connections to the database.
     package let connections: Int
-    /// Statements of this server without an answer, and its transactions that wait for a
+    /// This server's statements that wait for an answer, and its transactions that wait for a
     /// connection.
     package let waiting: Int
     /// How long the oldest of them has waited.

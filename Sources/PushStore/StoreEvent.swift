@@ -6,7 +6,7 @@ package enum StoreEvent: Sendable, Hashable {
     case broken(reason: String)
     /// The disk is full; writes fail until there is room.
     case diskFull
-    /// There is room again, and writes succeed.
+    /// The disk has free space again, and writes succeed.
     case roomAgain
     /// Erased data may remain in the free space of the database's pages.
     case notWiped(reason: String)

@@ -18,7 +18,7 @@ package protocol ByteStream: AnyObject {
     /// Resumes `waiter` when `read` is worth another try, or its wait has ended without that.
     func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter)
 
-    /// Has the wait to read, the present or the next one, return early.
+    /// Makes the present or the next wait for readable bytes return early.
     func wakeReader()
 
     /// Waits until `write` is worth another try.

@@ -218,8 +218,9 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         // The calls may have made tasks ready here, and the resumed waiters have.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
-        // Both hold references to objects that refer to the loop. Dropped after the property has
-        // its new value, since what a timer's action holds may abandon other timers as it ends.
+        // Timers and watches hold references to objects that refer to the loop. The old timers are
+        // released after the property has its new value: the `deinit` of an object may cancel
+        // other timers.
         let timers = self.timers
         self.timers = TimerQueue()
         withExtendedLifetime(timers) {}

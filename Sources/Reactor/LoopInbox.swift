@@ -23,7 +23,8 @@ struct LoopInbox: ~Copyable, Sendable {
     }
 
     deinit {
-        // Not when the thread ends, because another thread may be about to write to it.
+        // The descriptor outlives the loop's thread, because another thread may be about to write
+        // to it.
         close(self.wakeUp)
     }
 

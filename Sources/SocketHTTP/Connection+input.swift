@@ -167,7 +167,7 @@ extension Connection {
                 try await self.fillOrWait(until: deadline)
             }
         } catch {
-            // The client has ended its side, or its time has passed.
+            // The client has closed its side, or the deadline has passed.
         }
     }
 }

@@ -27,7 +27,7 @@ import Testing
     @Test func secretBytesLiveUntilTheCallEnds() {
         let copy = SecretBytes(copying: UnsafeRawBufferPointer(start: nil, count: 0))
         #expect(copy.count == 0)
-        // The last reference ends with the call.
+        // The call uses the bytes' only reference.
         let bytes = SecretBytes(count: 32) { $0.initializeMemory(as: UInt8.self, repeating: 7) }
             .withUnsafeBytes { Data($0) }
         #expect(bytes == Data(repeating: 7, count: 32))

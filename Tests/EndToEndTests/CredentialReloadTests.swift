@@ -60,7 +60,7 @@ import Testing
             )
             _ = try await client.register(platform: "apns", handle: "abcd1234")
             _ = try await client.send("secret")
-            // Not before the lane has noted the refusal.
+            // The reload must follow the lane's pause.
             try await eventually { stack.pause(of: "apns") != nil }
             let good = stack.providers.apns.credentials.privateKey
             try write(good)

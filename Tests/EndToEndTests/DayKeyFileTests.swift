@@ -67,7 +67,7 @@ import Testing
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
         try self.folder.writeSecret(left, to: "day-keys.new")
-        // Its blocks become those of the file.
+        // The change writes into the leftover file's blocks, and renames it.
         let blocks = try FileHandle(forReadingFrom: URL(fileURLWithPath: self.path + ".new"))
         let next = chain.advanced(to: self.day(20_001))
         try file.advance(to: next)
@@ -76,8 +76,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: self.path + ".new"))
     }
 
-    /// Somebody who may write to the folder has linked a file of the process to the name that a
-    /// change writes to.
+    /// An attacker who may write to the folder has hard-linked another file of the server under
+    /// the temporary file's name.
     @Test func aHardLinkedFileIsRefusedAndKept() throws {
         let (file, other) = (DayKeyFile(self.path), self.folder.file("other"))
         let chain = DayChain(from: self.day(20_000))

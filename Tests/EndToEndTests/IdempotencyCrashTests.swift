@@ -100,7 +100,8 @@ import Testing
     }
 }
 
-/// Posts by their payload, with their answer if they got one, recorded outside of the server.
+/// The answers to posts, by payload; `nil` for a post without an answer. The test records them
+/// outside of the server.
 private final class SentPosts: Sendable {
     private let posts = Mutex<[String: String?]>([:])
 

@@ -46,7 +46,7 @@ import Testing
     @Test func theTableHasEachKeyThatNamesASecret() throws {
         let example = try Repository.text(of: "config/sealpost.yaml")
         let names = example.matches(of: /\b([a-zA-Z]*(?:File|Key|[pP]assword))[:=]/).map { String($0.1) }
-        // These are certificates and names of texts.
+        // The excluded keys name certificates and texts.
         let secrets = Set(names).subtracting(["caFile", "titleKey", "bodyKey"])
         #expect(secrets == Set(Self.keys.map(\.0)).subtracting(["serviceAccount"]))
     }

@@ -63,7 +63,7 @@ import Testing
             ([:], nil, nil), (["NOTIFY_SOCKET": "/run/x"], "/run/x", nil), (["NOTIFY_SOCKET": "@x"], "@x", nil),
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000"], "@x", 60),
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "7"], "@x", 60),
-            // These are meant for the process that started this one.
+            // The watchdog's variables belong to the process that started this one.
             (["NOTIFY_SOCKET": "@x", "WATCHDOG_USEC": "60000000", "WATCHDOG_PID": "8"], "@x", nil),
             (["WATCHDOG_USEC": "60000000"], nil, nil),
         ] as [([String: String], String?, Int64?)]

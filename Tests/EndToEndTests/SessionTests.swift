@@ -36,7 +36,7 @@ import Testing
             for other in others { _ = try await other.notification(item.id) }
             #expect(try await client.signOut())
             await #expect(throws: PushClientError.signedOut) { try await client.notification(item.id) }
-            // These clients have their own stores, so they learn it from the server.
+            // These clients have their own stores, so they learn of the sign-out from the server.
             for other in others {
                 await expectUnauthorized { try await other.notification(item.id) }
             }

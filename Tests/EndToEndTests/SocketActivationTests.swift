@@ -43,7 +43,7 @@ import Testing
         (["LISTEN_PID": "7", "LISTEN_FDS": "1"], 3..<4),
         (["LISTEN_PID": "7", "LISTEN_FDS": "2", "LISTEN_FDNAMES": "a:b"], 3..<5),
         (["LISTEN_PID": "7", "LISTEN_FDS": "0"], 3..<3),
-        // These are meant for the process that started this one, or for no process.
+        // The variables belong to the process that started this one, or to no process.
         (["LISTEN_PID": "8", "LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_FDS": "1"], 0..<0),
         (["LISTEN_PID": "7"], 0..<0),

@@ -124,7 +124,7 @@ import Testing
                 let clients = (0..<3).map { _ in peer.client(credentials, store: store) }
                 await withTaskGroup(of: Void.self) { group in
                     for client in clients {
-                        // Their errors depend on their progress.
+                        // The errors of these calls depend on their progress.
                         group.addTask { _ = try? await client.refresh() }
                         group.addTask { _ = try? await client.notification(7) }
                         group.addTask { _ = try? await client.register(platform: "apns", handle: "a") }

@@ -277,7 +277,7 @@ import Testing
         }
     }
 
-    /// This includes a second pass after a file was lost.
+    /// The deadline includes a second pass after a file was lost.
     @Test func aRefreshHasOneDeadline() async throws {
         let server = Self.server(3)
         let ends = Mutex<[ContinuousClock.Instant?]>([])

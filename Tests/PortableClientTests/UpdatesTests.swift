@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// Its numbers start again, below the highest one seen before.
+    /// The numbers of a new store start below the highest number seen before.
     @Test func recreatedStoreReportsEverything() async throws {
         let folder = try ScratchFolder()
         let (place, key) = (URL(fileURLWithPath: folder.file("store")), SymmetricKey(size: .bits256))

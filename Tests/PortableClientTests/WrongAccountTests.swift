@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    /// This also holds after a restart, from a folder.
+    /// The sign-out also waits after a restart, with a store in a folder.
     @Test func aSignOutThatReachesAnotherAccountWaits() async throws {
         let folder = try ScratchFolder()
         let key = SymmetricKey(size: .bits256)

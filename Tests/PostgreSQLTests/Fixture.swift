@@ -61,8 +61,8 @@ func withPool<Value: Sendable>(
 }
 
 extension PoolOptions {
-    /// Short limits, for tests of what follows them. On a busy machine even the first statement
-    /// may reach one.
+    /// Short timeouts, for tests of what the pool does after a timeout. On a busy machine even the
+    /// first statement may time out.
     static var shortTimeouts: PoolOptions {
         var options = PoolOptions()
         options.readers = 1

@@ -126,7 +126,7 @@ import Testing
         // keys of that day does.
         let copies = try self.openCopies(of: 5, in: stolen, with: before)
         #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")
-        // The keyring alone never decrypts it.
+        // The keyring alone never decrypts the payload.
         #expect(try self.openCopies(of: 5, in: stolen, with: nil).isEmpty)
         // The next day begins; the hour is the allowed clock skew.
         let turn = try #require(try await store.turnDayKeys(now: self.fixture.now + 2 * 3600))

@@ -15,7 +15,7 @@ import Testing
         try await self.fixture.addDevice(of: self.alice, handle: "d", tags: ["news"])
     }
 
-    /// Has a push accepted, and returns the stored time.
+    /// Posts, settles the push as accepted, and returns the stored time.
     private func pushedAt(_ number: Int64, interval: Duration? = nil) async throws -> Date? {
         try await self.fixture.post(number, from: self.alice, to: "news")
         let leased = try #require(try await self.fixture.lease(interval: interval).first)

@@ -71,7 +71,7 @@ import Testing
         #expect(await self.failure { _ = try self.fixture.source() }.contains("was moved to \(place)"))
         #expect(try self.fixture.file.inspect().move?.contains(place) == true)
         #expect(try self.fixture.place.inspect().move == nil)
-        // It can still be read and backed up.
+        // The moved file can still be read and backed up.
         let source = try self.fixture.source(admitsMoved: true)
         #expect(try await source.reader.auditFault() == nil)
         await source.store.close()

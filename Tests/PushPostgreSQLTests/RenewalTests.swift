@@ -6,7 +6,7 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// A server that does not renew its number in time, while another server shares its database.
+/// A server that does not renew its lease in time, while another server shares its database.
 @Suite(.timeLimit(.minutes(5))) struct RenewalTests {
     private static let lane = Lane(Platform("apns"))
 

@@ -45,7 +45,7 @@ import Testing
         }
 
         var seals: UInt32 { self.store.vault.keyring.sealing }
-        /// How often the server was about to renew its number, or to take another one.
+        /// How often the server was about to renew its lease, or to join under a new number.
         var looks: Int { self.log.looks.load(ordering: .relaxed) }
         var events: [StoreEvent] { self.log.events.withLock { $0 } }
 
@@ -246,7 +246,7 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// It checks twice a second whether it may join, with its keyring at that moment.
+    /// The server checks twice a second whether it may join, with its keyring at that moment.
     @Test func anExcludedServerCanCheckWhileItLoadsTheKey() async throws {
         self.a.stop()
         try self.fence(self.a)
@@ -269,7 +269,7 @@ import Testing
         try await self.a.fixture.addUser("alice")
     }
 
-    /// It has announced its keys, and renews its number when it resumes.
+    /// The stopped server has announced its keys, and renews its lease when it resumes.
     @Test func theSwitchWaitsForAStoppedServerUntilItIsFenced() async throws {
         for server in [self.a, self.b] { server.stop() }
         _ = try self.connection().query("update node set until = 0 where number = $1", self.a.store.membership.number)
@@ -303,7 +303,7 @@ import Testing
         try await eventually { !self.a.store.membership.isAlive }
         let watch = try self.connection()
         let number = self.a.store.membership.number
-        // It does not block, so it keeps looking.
+        // The server does not block: it checks again and again.
         #expect(try watch.query(Self.waiting).count == 0)
         try database.execute("commit")
         try await eventually { self.a.store.membership.isAlive }

@@ -53,7 +53,7 @@ import Testing
 
     @Test func aSilentServerIsLateUntilItIsFenced() async throws {
         var options = StoreOptions()
-        // The server neither renews its number nor fences others.
+        // The server neither renews its lease nor fences others.
         options.mayExchange = { false }
         let silent = try StoreFixture(.postgreSQL, options: options)
         let other = try silent.reopened(options: options)

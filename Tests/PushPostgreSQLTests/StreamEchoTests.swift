@@ -95,7 +95,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    /// Its rows stop counting together with its number.
+    /// A fenced server's rows no longer count.
     @Test func nothingIsRepeatedForADeadServer() async throws {
         let streams = try await self.openBoth()
         try self.pair.b.store.membership.abandon()

@@ -122,7 +122,7 @@ import Testing
         #expect(release.nextDue == nil)
         #expect(fixture.store.report.setAside == 1)
         #expect(try await fixture.store.releaseScheduled(now: fixture.now) == Release())
-        // It is deleted with the notification.
+        // The damaged row is deleted with the notification.
         fixture.clock.advance(by: 3600)
         while try await fixture.store.deleteExpired(now: fixture.now, page: 10) {}
         #expect(try await fixture.reader.schedule() == Schedule(count: 0, firstDue: nil))

@@ -245,7 +245,7 @@ private final class Endpoint: Sendable {
             for _ in 0..<200 { await Task.yield() }
             open.finish()
         }
-        // Tasks that began to wait only after the first fetch had ended start their own.
+        // A task that asks after the end of the first fetch starts a fetch of its own.
         #expect(endpoint.fetches < 50)
         endpoint.state.withLock { $0.failure = nil }
         #expect(try await cache.token().exposed == "t\(endpoint.fetches)")

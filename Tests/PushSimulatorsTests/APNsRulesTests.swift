@@ -177,7 +177,7 @@ import Testing
         #expect(self.refusal(of: request) == reason)
     }
 
-    /// A visible push must have the matching push type, and each member its own type.
+    /// The push type must match the payload, and each member of `aps` must have its JSON type.
     @Test(arguments: [
         ("alert", #"{"badge":3}"#, nil), ("alert", #"{"badge":0}"#, nil), ("alert", #"{"sound":"ping.caf"}"#, nil),
         (

@@ -12,7 +12,7 @@ struct Frame: Equatable {
     /// The first bytes that a client sends.
     static let opening = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8) + Self.bytes(type: 4, flags: 0, stream: 0)
 
-    /// `POST https://a/` in the static table of RFC 7541.
+    /// The HEADERS frame of `POST https://a/`, with fields from HPACK's static table (RFC 7541).
     static func request(endsStream: Bool = true, more: [UInt8] = [], stream: UInt8 = 1) -> [UInt8] {
         let block: [UInt8] = [0x83, 0x87, 0x84, 0x41, 0x01, UInt8(ascii: "a")] + more
         return self.bytes(type: 1, flags: endsStream ? 5 : 4, stream: stream, block)

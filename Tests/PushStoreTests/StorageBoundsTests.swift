@@ -44,7 +44,8 @@ import Testing
         #expect(try await self.post(1, within: bounds, expiresIn: 10) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(2, within: bounds) == .stored(pushes: 0, hasWork: false))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))
-        // Its row stays until then, for recipients who have seen it.
+        // The row of a recalled notification stays until it expires, for recipients who have seen
+        // it.
         let first = try #require(NotificationID(rawValue: 1))
         #expect(try await fixture.store.recall(first, by: .sender(alice.id), now: fixture.now))
         #expect(try await self.post(3, within: bounds) == .tooMuch(.notifications))

@@ -9,7 +9,7 @@ internal import Synchronization
 /// The vault has the same keys, with the encrypting key first. Any thread may use it.
 final class SharedKeys: Sendable {
     private struct State {
-        /// Its first key is the one to encrypt with.
+        /// The keyring whose first key encrypts.
         var keyring: Keyring
         /// The number of changes of the keyring.
         var exchanges = 0

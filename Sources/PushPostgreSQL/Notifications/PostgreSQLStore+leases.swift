@@ -56,8 +56,7 @@ extension PostgreSQLStore {
             let first = try await Self.outcome(ofTaking: id, by: user, tx, now: now)
             guard first == .taken else { return first }
             let numbers = try await tx.changes(ofUsers: [user])
-            // Another transaction may have taken it meanwhile; from here on the lock prevents
-            // that.
+            // Another transaction may have ended the lease before this one locked the user's row.
             let outcome = try await Self.outcome(ofTaking: id, by: user, tx, now: now)
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(notification: id.rawValue, user: user)

@@ -12,7 +12,7 @@ struct OpenedDatabase {
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
-    /// This process among the others.
+    /// The number of this process among the others.
     let assigned: AssignedNumber
     /// The newest migration that this process knows.
     let schema: String

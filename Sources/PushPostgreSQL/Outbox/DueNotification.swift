@@ -9,7 +9,7 @@ struct DueNotification {
     let sender: Int64
     let isRecalled: Bool
     let seed: Int64
-    /// Its place in the order of notifications.
+    /// The notification's place in the order of notifications.
     let sequence: Int64
     let expiresAt: Int64
     let priority: String

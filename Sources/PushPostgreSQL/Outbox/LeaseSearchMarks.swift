@@ -72,8 +72,8 @@ final class LeaseSearchMarks: Sendable {
         return Search(start: mark.dueAt, mayContinueBelow: age >= mark.delay, began: now, era: era)
     }
 
-    /// Begins a search that only finds when the next push is due: at the start, unless that was
-    /// slow.
+    /// Begins the search for the time when the next push is due. It begins at the index's start,
+    /// or at the mark if the last search from the start was slow.
     func beginPoll(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.mark(lane, queue)
         let start = mark.flatMap { now - $0.since < $0.delay ? $0.dueAt : nil }

@@ -1,14 +1,14 @@
 /// The statements that find and lock due pushes of a lane.
 struct LeaseStatements {
-    /// Pushes from the mark on: of the lane `$1` and the queue `$2`, due at `$3`, from `$4` on, at
-    /// most `$5`.
+    /// Pushes of the lane `$1` and the queue `$2` that became due between the mark `$4` and now,
+    /// `$3`; at most `$5`.
     let above: String
-    /// The same before the mark.
+    /// The same for pushes that became due before the mark.
     let below: String
     /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at
     /// `$4`.
     let one: String
-    /// Whether one more value follows the others: the process that must have the devices' streams.
+    /// Whether the last parameter is the process that must have the devices' streams.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)

@@ -103,7 +103,8 @@ extension PostgreSQLStore {
         return try await Self.enqueue(tx, target, besides: recipients, page: Self.fanoutPage, now: now)
     }
 
-    /// Its place in the order of notifications is the time of this statement, as in a post.
+    /// The statement that places a scheduled notification in the order of notifications, by the
+    /// time of its release, as in a post.
     static let assignSequence = """
         update notification set sequence = (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | $3,
             created_at = $2

@@ -4,8 +4,8 @@ internal import PushStore
 /// The notification that is pushed to the devices of an audience.
 struct PushTarget: Sendable {
     let id: Int64
-    /// Its place in the order of notifications, which does not depend on the clocks of the
-    /// processes.
+    /// The notification's place in the order of notifications, which does not depend on the clocks
+    /// of the processes.
     let sequence: Int64
     let collapseID: String?
     let isReadOnce: Bool

@@ -44,7 +44,7 @@ struct ScheduledNotification {
         !self.isRecalled && self.columns.expiresAt > now
     }
 
-    /// Its present audience. Throws if the row is damaged.
+    /// The notification's present audience. Throws if the row is damaged.
     func audience(_ sealing: Sealing, _ tags: TagPolicy) throws -> HashedAudience {
         let expressions = try sealing.texts(self.expressions, in: .scheduled(self.id))
         let audience = try Audience(expressions: expressions, of: self.app, platformNames: self.platforms)

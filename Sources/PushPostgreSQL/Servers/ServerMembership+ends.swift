@@ -15,8 +15,8 @@ internal import Synchronization
 /// The read must begin after the renewal is stored. In one statement, the snapshot could be older
 /// than an end whose process has found the lease expired, although the renewal is younger.
 extension ServerMembership {
-    /// The first pause before the next check whether all have confirmed; each pause is twice the
-    /// last.
+    /// The first pause between two checks whether all processes have confirmed; each pause is
+    /// twice as long as the one before.
     private static let firstPause = Duration.milliseconds(5)
     private static let longestPause = Duration.milliseconds(100)
     /// A process that has not confirmed for this time, but renews its lease, is fenced.

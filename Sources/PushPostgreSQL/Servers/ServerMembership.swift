@@ -6,19 +6,18 @@ internal import PushStore
 internal import Reactor
 internal import Synchronization
 
-/// This process among those that share the database.
+/// The lease of this process among those that share the database. The process leases pushes under
+/// a number, and renews the lease of this number twice a second. If it does not renew for some
+/// seconds, another process fences it: then any process may take over its pushes. A fenced process
+/// joins again under another number.
 ///
-/// It leases pushes under a number, which it renews twice a second. Another process fences it if
-/// it does not renew for some seconds: then any process may take over its leases. A fenced number
-/// is never renewed; the process joins again under another one.
-///
-/// With each renewal, it learns which credentials have ended elsewhere
+/// With each renewal, the process learns which credentials have ended elsewhere
 /// (`ServerMembership+ends.swift`). It may trust its cache for as long as it may send.
 final class ServerMembership: Sendable {
     /// The interval of renewals and of checks for late processes: a fraction of the time that a
     /// takeover takes.
     static let renewalInterval = Duration.milliseconds(500)
-    /// The validity of a number without renewal, by the database's clock, in milliseconds.
+    /// The length of the lease, by the database's clock, in milliseconds.
     static let leaseDuration: Int64 = 5000
     /// The time, counted from when the last renewal was sent, in which this process may start
     /// sending pushes. Shorter than the lease, so that a process that was paused and resumes has
@@ -90,7 +89,7 @@ final class ServerMembership: Sendable {
         return "\(String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)) \(getpid())"
     }
 
-    /// Renews the number regularly, until `end`.
+    /// Renews the lease regularly, until `end`.
     func begin() {
         self.loop.execute { self.wait() }
     }
@@ -101,11 +100,11 @@ final class ServerMembership: Sendable {
         self.lease.end(isFinal: true)
     }
 
-    /// Gives up the number, and with it its leases.
+    /// Ends the lease, so that other processes may take over its pushes.
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
-        // If this fails, others fence it some seconds later.
+        // After a failure, others fence this process some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
         // Not through `announcements`, which may send some milliseconds later, after the
@@ -184,11 +183,11 @@ final class ServerMembership: Sendable {
             return (state.assigned.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
         if isCurrent { self.lease.extend(until: start + Self.localLeaseDuration) }
-        // If this fails, a later renewal or another process does it.
+        // After a failure a later renewal or another process trims.
         if mayTrim { self.database.control(Self.trimEnds) { _ in } }
         guard mayFence else { return self.wait() }
         self.database.control(Self.fenceLate, number) { outcome in
-            // If this fails, the next renewal repeats it.
+            // After a failure the next renewal fences again.
             if case .success(let rows) = outcome { self.recordFencing(rows) }
             self.wait()
         }

@@ -6,7 +6,7 @@ internal import PushStore
 /// Repeats, at the event streams of this process, events that another process has sent to streams
 /// of the same devices.
 extension PostgreSQLStore {
-    /// The poll interval without a message of the process that sends.
+    /// The poll interval, for events whose announcement is lost.
     private static let interval = Duration.milliseconds(500)
     /// The number of devices in one transaction, during which their users' posts wait.
     private static let unmarkedAtOnce = 200

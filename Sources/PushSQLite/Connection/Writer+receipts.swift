@@ -28,7 +28,7 @@ extension Writer {
         }
     }
 
-    /// Returns once all receipts recorded before are written, or could not be.
+    /// Writes all waiting receipts. Returns when all are written, or when a write has failed.
     func writeReceipts() async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             self.queue.async {

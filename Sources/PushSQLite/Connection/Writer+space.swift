@@ -52,7 +52,7 @@ extension Writer {
         guard self.failure == nil else { return }
         do {
             try self.onConnection { db in
-                // This comes first, since a commit needs room in the log.
+                // The checkpoint comes first, since a commit needs room in the log.
                 if try self.checkpoint(db) != nil, try self.resetLog(.truncate, db) { self.log.reset() }
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "update change_number set reserved = reserved")

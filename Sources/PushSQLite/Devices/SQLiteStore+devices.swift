@@ -173,7 +173,7 @@ extension SQLiteStore {
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
         try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
         try db.run(prepared: Self.endClaim, device)
-        // This uses an index, because a user may have many devices.
+        // The statement uses an index, because a user may have many devices.
         try db.cachedStatement(
             sql: """
                 delete from device where number in (

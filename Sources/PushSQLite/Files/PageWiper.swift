@@ -71,7 +71,8 @@ final class PageWiper: Sendable {
     /// Whether all pages are wiped, except pages that were checkpointed since.
     var knowsAllPages: Bool { self.state.withLock { $0.unknown == nil } }
 
-    /// Must be called if the file is unchanged since the last process left it, wiped.
+    /// Records that all pages are wiped. Call it if the last process has wiped the file, and the
+    /// file is unchanged since.
     func recordAllPagesKnown() {
         self.state.withLock { $0.unknown = nil }
     }
@@ -94,7 +95,7 @@ final class PageWiper: Sendable {
             state.checkpointed.formUnion(log.pages)
             return state.checkpointed.count
         }
-        // There is no sync here: the next erasure syncs, and after a crash all pages are unknown.
+        // No sync is needed here: the next erasure syncs, and after a crash all pages are unknown.
         if count > Self.maximumCheckpointed { try self.wipeCheckpointed() }
         return true
     }

@@ -39,7 +39,8 @@ extension MovedTable {
         ),
         "user_tag": Place(rows: "user_tag t"),
         "token": Place(rows: "token t"),
-        // The only server of a database of SQLite has recorded the session with each registration.
+        // SQLite has no `session_at`: its server stores session and `registered_at` together, so
+        // both times are equal.
         "device": Place(
             rows: "device t",
             values: ["session_at": "case when t.session is null then null else t.registered_at end"]

@@ -95,7 +95,8 @@ extension SQLiteStore {
         ) > 0
     }
 
-    /// The notifications whose payload a user, who is about to be deleted, still waits for.
+    /// The notifications with a payload that a user has not fetched. The caller is about to delete
+    /// the user.
     static func untaken(by user: Int64, _ db: Database) throws -> [Int64] {
         try db.all(prepared: Self.untakenByUser, user) { $0.integer(0) }
     }

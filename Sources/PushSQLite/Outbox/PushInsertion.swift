@@ -6,7 +6,7 @@ internal import PushStore
 /// The notification that is pushed to the devices of an audience.
 struct PushTarget {
     let id: Int64
-    /// Its place in the order of notifications, which does not depend on the clock.
+    /// The notification's place in the order of notifications, which does not depend on the clock.
     let sequence: Int64
     let collapseID: String?
     let isReadOnce: Bool

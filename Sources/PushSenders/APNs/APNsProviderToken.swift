@@ -21,7 +21,7 @@ final class APNsProviderToken: Sendable {
 
     enum Replacement: Sendable {
         case made(Token)
-        /// Another refused push has already replaced it.
+        /// Another refused push has already replaced the token.
         case alreadyMade(Token)
         /// The refused token may not be replaced yet.
         case tooYoung

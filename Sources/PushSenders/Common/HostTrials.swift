@@ -73,7 +73,7 @@ struct HostTrials: Sendable {
     /// Records an answer of any status.
     mutating func recordAnswer(of host: String) {
         self.silent[host] = nil
-        // An evicted host proves itself with its next answer.
+        // An evicted host is known again after its next answer.
         if self.answering.count >= Self.rememberedHosts { self.answering.removeAll() }
         self.answering.insert(host)
     }

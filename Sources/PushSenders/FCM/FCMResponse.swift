@@ -14,8 +14,8 @@ enum FCMResponse {
         accepted: 200...200,
         [
             .init(400...400, [invalidToken]) { .deviceUnknown(reason: $0.reason) },
-            // Concerns the project's keys for Apple or for browsers. Only devices of that kind
-            // cause it; Android is not affected.
+            // The refusal concerns the project's keys for Apple or for browsers. Only devices of
+            // that kind cause it; Android is not affected.
             .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .kindRefused(reason: $0.reason) },
             .init(401...401) { .credentialExpired(reason: $0.reason) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },

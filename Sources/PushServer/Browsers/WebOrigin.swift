@@ -6,11 +6,11 @@ internal import SocketHTTP
 /// The scheme may be an app's, such as `capacitor` or `chrome-extension`. `null` names no origin,
 /// and is refused.
 package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
-    /// In lower case.
+    /// The scheme in lower case.
     let scheme: String
-    /// In lower case; an IPv6 address has its brackets.
+    /// The host in lower case; an IPv6 address has its brackets.
     package let host: String
-    /// In lower case, with the port only if it is not the scheme's default.
+    /// The origin in lower case, with the port only if it is not the scheme's default.
     package let description: String
 
     /// Reads a scheme, a host and an optional port; `nil` if there is more text, or the parts are

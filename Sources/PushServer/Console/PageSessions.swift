@@ -47,12 +47,12 @@ struct PageSessions: Sendable {
         Hexadecimal.text(of: self.code.code { $0.update(data: Array(token.utf8)) }.prefix(16))
     }
 
-    /// Has the browser store a token for some seconds.
+    /// Makes the browser store a token for some seconds.
     static func set(_ token: Secret<String>, seconds: Int64, in response: inout Response) {
         response.fields.append(.setCookie, "\(self.name)=\(token.exposed); Max-Age=\(seconds); \(self.attributes)")
     }
 
-    /// Has the browser delete its token.
+    /// Makes the browser delete its token.
     static func clear(in response: inout Response) {
         response.fields.append(.setCookie, "\(self.name)=; Max-Age=0; \(self.attributes)")
     }

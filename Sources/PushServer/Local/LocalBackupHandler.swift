@@ -4,7 +4,7 @@ internal import PushCore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Has the daemon write a copy of its database to a file.
+/// Makes the daemon write a copy of its database to a file.
 struct LocalBackupHandler: Handler {
     let files: LocalFiles
     /// The interval between two progress lines for the command.

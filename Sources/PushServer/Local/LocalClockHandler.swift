@@ -4,7 +4,7 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Has the server accept the machine's clock, which an operator has checked.
+/// Makes the server accept the machine's clock, which an operator has checked.
 struct LocalClockHandler: Handler {
     let daemon: Daemon
 

@@ -5,8 +5,8 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Has the daemon read the keyring again, and encrypt again all values that are not under its
-/// first key.
+/// Makes the daemon read the keyring again, and re-encrypt all values that are not under its first
+/// key.
 struct LocalKeyHandler: Handler {
     let store: any Store
     let reports: ReportReader

@@ -6,7 +6,7 @@ package enum LocalPaths {
     package static let users = "/local/users"
     /// Verifies that nobody has changed the audit.
     package static let audit = "/local/audit"
-    /// Has the daemon read the keyring again.
+    /// Makes the daemon read the keyring again.
     package static let keys = "/local/keys"
     /// Lists, adds and removes keys of the keyring's file.
     package static let keyring = "/local/keyring"

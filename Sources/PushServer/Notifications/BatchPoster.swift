@@ -35,7 +35,7 @@ struct BatchPoster: Sendable {
 
     /// An element that is ready to be stored.
     private struct Draft {
-        /// Its index in the batch.
+        /// The element's index in the batch.
         let number: Int
         let order: NotificationOrder
         var post: NewPost

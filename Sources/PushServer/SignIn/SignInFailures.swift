@@ -63,24 +63,22 @@ struct SignInFailures: Sendable {
     /// Begins an attempt that costs a hash, and counts it as failed, or returns how long it must
     /// wait. A refused attempt does not prolong the wait.
     ///
-    /// - A known address with the right password has no wait, except as below. It has rank 0, and
-    ///   a failure counts for the pair.
-    /// - A known address with another password waits for failures of the pair. It has rank 0, and
-    ///   a failure counts for the pair.
+    /// - A known address with the right password has no wait, except as below.
+    /// - A known address with another password waits for failures of the pair. An attempt of a
+    ///   known address has rank 0, and its failure counts for the pair.
     /// - A new stranger waits for failures of the pair, the address and both networks around it.
-    ///   Its rank is 1, and one for each failure of pair or address. A failure counts for the
-    ///   pair, the account, the address and both networks.
+    ///   Its rank is 1 plus the failures of pair and address. A failure counts for the pair, the
+    ///   account, the address and both networks.
     /// - A stranger that tries again has the same waits and rank. A failure counts for the pair,
     ///   the account and the pairs of the networks.
     ///
-    /// Further failures on the same account count for the pair: an address is throttled for trying
-    /// many accounts.
+    /// Only the first failure on an account counts for the address, so that it is throttled for
+    /// trying many accounts.
     ///
     /// The owner of an account may share an address with others, in an office or behind a
-    /// provider's NAT. Their wrong attempts make the pair wait, but not the password that was
-    /// right there before. Each attempt that is refused during a wait is one comparison with that
-    /// password. So at most a few hundred a day are free: beyond that, the right password waits,
-    /// too.
+    /// provider's NAT. Their wrong attempts make the pair wait, except with the password that was
+    /// right there before. So a refused attempt tells its sender that the password is wrong. Only
+    /// a few hundred such attempts a day are free: beyond that, the right password waits, too.
     mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
         let failures = self.level(self.pairs[attempt.pair], now, .pair)
         let standing = self.standing(of: attempt, failures: failures)
@@ -189,8 +187,8 @@ struct SignInFailures: Sendable {
         self.pairs.takeBack(attempt.pair, now, attempt.rule)
         guard !attempt.isKnown else { return }
         self.accounts.takeBack(attempt.account, now, .account)
-        // It does not count for the networks: after a restart all phones of a carrier sign in at
-        // once, and there is no time for most of them.
+        // The attempt does not count for the networks: after a restart all phones of a carrier
+        // sign in at once, and there is no time for most of them.
         self.takeBackNetworks(of: attempt, now)
     }
 

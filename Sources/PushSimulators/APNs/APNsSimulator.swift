@@ -27,7 +27,7 @@ package final class APNsSimulator: PushSimulator {
     package let credentials: Credentials
     /// The devices that Apple knows, in both environments.
     package let devices: APNsDevices
-    /// The received pushes, and the answers that a test has ordered.
+    /// The received pushes, and the queued answers of the test.
     package let pushes: PushLog
 
     /// The key of the credentials.

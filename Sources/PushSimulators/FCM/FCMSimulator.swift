@@ -15,9 +15,9 @@ package final class FCMSimulator: PushSimulator {
     package let serviceAccount: String
     /// The project whose messages are accepted.
     package let projectID: String
-    /// The received pushes, and the answers that a test has ordered.
+    /// The received pushes, and the queued answers of the test.
     package let pushes: PushLog
-    /// The requests to the token endpoint, and the answers that a test has ordered there.
+    /// The requests to the token endpoint, and the test's queued answers to them.
     package let tokenRequests: PushLog
 
     /// Verifies assertions; holds the service account's key.

@@ -23,9 +23,9 @@ package final class WNSSimulator: PushSimulator {
 
     /// The credentials that a sender exchanges for access tokens; each simulator makes new ones.
     package let credentials: Credentials
-    /// The received pushes, and the answers that a test has ordered.
+    /// The received pushes, and the queued answers of the test.
     package let pushes: PushLog
-    /// The requests to the token endpoint, and the answers that a test has ordered there.
+    /// The requests to the token endpoint, and the test's queued answers to them.
     package let tokenRequests: PushLog
 
     // A lock: channels may be made from any thread, and each read is short.

@@ -24,7 +24,7 @@ package final class WebPushSimulator: PushSimulator {
         fileprivate let path: String
     }
 
-    /// The received pushes, and the answers that a test has ordered.
+    /// The received pushes, and the queued answers of the test.
     package let pushes: PushLog
 
     // A lock: subscriptions may be made from any thread, and each read is short.

@@ -86,8 +86,8 @@ package struct IssuedToken: Sendable, Hashable {
         stored.map { self.account.issuedAt < $0.issuedAt } ?? false
     }
 
-    /// Whether the token opens the account: an older token must not give more than the newest or
-    /// the account itself.
+    /// Whether the token may sign in to the account. An older token must have no right that the
+    /// newest token or the account lacks.
     package func isGood(for user: User, _ stored: IssuedAccount?) -> Bool {
         guard self.isOfOwner(of: stored) else { return false }
         guard let stored, self.isOlder(than: stored) else { return true }

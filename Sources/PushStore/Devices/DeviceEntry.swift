@@ -20,7 +20,7 @@ package struct DeviceEntry: Sendable, Hashable {
     /// When the user last fetched, with any device, one of the `countedForFetch` latest
     /// notifications in the user's list; `nil` if the user fetched none.
     package let fetchedAt: Date?
-    /// Its place in the list.
+    /// The device's place in the list.
     package let place: DevicePlace
 
     package var createdAt: Date { self.place.createdAt }

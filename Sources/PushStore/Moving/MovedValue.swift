@@ -13,7 +13,7 @@ package enum MovedValue: Sendable, Hashable {
         case integer, boolean, text, bytes
     }
 
-    /// Its size in memory, about, in bytes.
+    /// The approximate size in memory, in bytes.
     var size: Int {
         switch self {
         case .null, .boolean, .integer: 8

@@ -20,14 +20,14 @@ package struct PageBuilder {
         self.now = now
     }
 
-    /// Must be called before each row; `false`: the page ends before it.
+    /// Counts a row; call this before reading it. Returns `false` if the page ends before the row.
     package mutating func beginRow() -> Bool {
         if self.rows == Self.maximumRows { return self.endsBeforeMore() }
         self.rows += 1
         return self.rows <= self.budget.rows || self.endsBeyondBudget()
     }
 
-    /// Adds a row's entry, if it shows something; `false`: the page ends before it.
+    /// Adds a row's entry, if the page shows it. Returns `false` if the page ends before the row.
     package mutating func add(_ entry: NotificationPage.Entry, changedAt: Date) -> Bool {
         guard entry.expiresAt > self.now else {
             self.pass(entry)

@@ -54,7 +54,7 @@ package enum ReadMark: Sendable, Hashable {
 
 /// The outcome of marking a notification.
 package enum MarkOutcome: Sendable, Hashable {
-    /// It has the mark now, and may have had it before.
+    /// The notification has the mark now, and may have had it before.
     case marked
     /// The user can see no such notification.
     case missing

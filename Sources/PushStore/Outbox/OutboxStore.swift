@@ -15,9 +15,9 @@ package protocol OutboxReader: Sendable {
     /// may be an older one.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
-    /// The due push that the choice prefers: among equally preferred ones, single notifications
-    /// first, then the oldest. If none fits, the oldest to a user who is not avoided; without such
-    /// a user, the oldest of all.
+    /// The due push that the choice prefers. Among equals, single notifications come before
+    /// broadcasts, and older pushes before newer ones. If no push fits the choice, the oldest push
+    /// to a user whom it does not avoid, or else the oldest of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
     /// Whether the notification exists, is not recalled, and belongs to the sender, if one is
@@ -59,7 +59,7 @@ package protocol OutboxStore: Sendable {
     /// push.
     ///
     /// `false` while other servers may take the pushes over at any time, since this one has not
-    /// renewed its number in time.
+    /// renewed its lease in time.
     var maySend: Bool { get }
 
     /// Leases pushes that are due, oldest first.

@@ -1,8 +1,8 @@
 /// Why pushes wait or have ended, as their senders see it.
 package enum PushReason {
-    /// It waits until its device connects.
+    /// The push waits until its device connects.
     package static let away = "no event stream is open"
-    /// It waits until the interval between two pushes to its device has passed.
+    /// The push waits until the interval between two pushes to its device has passed.
     package static let paced = "the device was woken a short time ago"
     package static let recalled = "recalled"
     package static let dismissed = "dismissed by the user"

@@ -120,7 +120,7 @@ struct KeysCommand: AsyncParsableCommand {
     }
 }
 
-/// The choice between the server and this process for a change of the keyring's file.
+/// The option that makes this process, in place of the server, change the keyring's file.
 struct KeyringChange: ParsableArguments {
     @Flag(
         help: """
