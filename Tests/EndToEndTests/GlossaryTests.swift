@@ -33,7 +33,8 @@ import Testing
         return Set(prose.lowercased().split { !$0.isLetter }.map(String.init))
     }
 
-    /// The words within the names that Swift code declares: `poll` and `interval` of `pollInterval`.
+    /// The words within the names that Swift code declares: `poll` and `interval` of
+    /// `pollInterval`.
     private static func words(ofNamesIn code: String) -> Set<String> {
         let declarations = code.matches(of: /\b(?:func|var|let|case|struct|enum|class|actor|protocol)\s+`?(\w+)/)
         return Set(
