@@ -3,14 +3,14 @@ internal import Foundation
 /// The state of an account, except for the contents of notifications: one value, so that its parts
 /// always agree.
 ///
-/// Its encrypted form fits in 64 KiB, however much is kept.
+/// Its encrypted form fits in 64 KiB, however much is cached.
 struct AccountIndex: Sendable, Hashable {
     /// How the answers were authenticated.
     enum Proof: UInt8 {
         case echoed, signed
     }
 
-    /// A notification that is kept.
+    /// A cached notification.
     struct Entry: Sendable, Hashable {
         /// The commit that last changed it and wrote its file.
         let commit: Int64
@@ -35,11 +35,11 @@ struct AccountIndex: Sendable, Hashable {
     /// upon another.
     var history: [UInt64] = []
 
-    /// `nil` before the first page, and after a file was lost: the next refresh then fetches
+    /// `nil` before the first page, and after a file was lost: the next sync then fetches
     /// everything.
     var cursor: String?
     /// When the inbox was last known to be complete, by the device's clock; `nil` while it is not.
-    var completeAt: Date?
+    var syncedAt: Date?
     /// The commit in which the list last restarted.
     var restartedAt: Int64 = 0
     var entries: [Int64: Entry] = [:]
@@ -52,7 +52,7 @@ struct AccountIndex: Sendable, Hashable {
 
     /// The account id that the server's answers must have; `nil` while it is unknown.
     var account: String?
-    var registration: KeptRegistration?
+    var registration: StoredRegistration?
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
 
@@ -81,7 +81,7 @@ struct AccountIndex: Sendable, Hashable {
     }
 
     /// The index that the next session begins with.
-    func begunAnew(_ proof: Proof, after commit: Int64) -> AccountIndex {
+    func restarted(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch &+ 1, after: commit)
         index.history = self.history
         index.signOuts = self.signOuts

@@ -32,7 +32,7 @@ protocol EntryStore: Sendable {
     /// Removes those files, except for the files of the named entries.
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder)
 
-    /// The values that versions of this library up to 0.1.0 kept; `nil` if there are none.
+    /// The values that versions of this library up to 0.1.0 stored; `nil` if there are none.
     func earlier(of account: String, proof: AccountIndex.Proof) -> EarlierValues?
     func removeEarlier(of account: String)
 }
