@@ -77,7 +77,7 @@ extension PushClient {
     /// Completes the waiting sign-outs of all accounts of a store at a server. Returns whether
     /// none is left.
     ///
-    /// A sign-out that needs the next session of its account goes on waiting, and costs no
+    /// A sign-out that needs the next session of its account waits on, and costs no
     /// request. Call this at the start of the app and when the network is back. Throws temporary
     /// refusals of the server, such as ``PushClientError/busy(_:retryAfter:)``; without a network
     /// it returns `false`.

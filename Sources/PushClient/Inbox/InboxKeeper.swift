@@ -74,7 +74,7 @@ actor InboxKeeper {
         let name: EntryName? = try self.change { draft in
             if let serverTime, cached.item.expiresAt <= serverTime { return nil }
             guard draft.isUntouched(id, since: before) else { return nil }
-            // For the same content only the date is new, which is no change for the app.
+            // For the same content only the date is new: the app sees no change.
             if draft.item(id)?.item == cached.item { return draft.index.name(of: id) }
             draft.put(cached)
             return nil

@@ -12,7 +12,7 @@ extension PushClient {
         return try await self.inbox.inbox(now: self.now()).inbox
     }
 
-    /// A cached notification with its payload; `nil` if there is none. It needs no network.
+    /// A cached notification with its payload; `nil` if it is not cached. It needs no network.
     public func cachedNotification(_ id: Int64) async throws -> NotificationItem? {
         try await self.inbox.visible(id, now: self.now())
     }

@@ -15,7 +15,7 @@ struct AccountIndex: Sendable, Hashable {
         /// The commit that last changed it and wrote its file.
         let commit: Int64
         var nonce: UInt8
-        /// The hour since 1970 in which it expires.
+        /// The hour of its expiry, counted since 1970.
         let expiryHour: UInt32
         /// The size of its content, in units of 256 bytes.
         let units: UInt16
@@ -40,7 +40,7 @@ struct AccountIndex: Sendable, Hashable {
     var cursor: String?
     /// When the inbox was last known to be complete, by the device's clock; `nil` while it is not.
     var syncedAt: Date?
-    /// The commit in which the list last restarted.
+    /// The commit of the list's last restart.
     var restartedAt: Int64 = 0
     var entries: [Int64: Entry] = [:]
     /// The commit that deleted each id.

@@ -58,6 +58,6 @@ extension JSONValue {
     /// The payload can be fetched only once, so no client stores it.
     var isReadOnce: Bool { self["ReadOnce"] == .bool(true) }
 
-    /// The sender has forbidden clients to store it.
+    /// The publisher has forbidden clients to store it.
     var isNeverStored: Bool { self["Store"]?.text == "never" }
 }
