@@ -1191,8 +1191,8 @@ const inbox = {
    * cursor is older.
    */
   async isUntouched(draft, id, since) {
-    const [row, grave] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
-    return (row?.change ?? 0) <= since && (grave?.change ?? 0) <= since && draft.head.floor <= since;
+    const [row, tombstone] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
+    return (row?.change ?? 0) <= since && (tombstone?.change ?? 0) <= since && draft.head.floor <= since;
   },
 
   /** Whether an id was deleted since a change. Deleted ids never return. */
@@ -1244,10 +1244,10 @@ const inbox = {
         }
       }
     }
-    const graves = [...(await draft.store.list('gone/')).values()].sort((one, other) => one.change - other.change);
-    for (const grave of graves.slice(0, Math.max(0, graves.length - MAXIMUM.tombstones))) {
-      draft.remove(goneName(grave.id));
-      draft.head.floor = Math.max(draft.head.floor, grave.change);
+    const tombstones = [...(await draft.store.list('gone/')).values()].sort((one, other) => one.change - other.change);
+    for (const tombstone of tombstones.slice(0, Math.max(0, tombstones.length - MAXIMUM.tombstones))) {
+      draft.remove(goneName(tombstone.id));
+      draft.head.floor = Math.max(draft.head.floor, tombstone.change);
     }
   },
 
@@ -1345,7 +1345,7 @@ export class PushClient {
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
-  #channel = null; #channelName; #sent = null; #telling = Promise.resolve();
+  #channel = null; #channelName; #sent = null; #sending = Promise.resolve();
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -1472,8 +1472,8 @@ export class PushClient {
     // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(), '').then(({token}) => token, () => null);
     try {
-      if (ending && !isStored) return (await this.#tellEnd(ending, deadline, renew)).isTold;
-      const isDone = await this.#inTurn(() => this.#tellSignOuts({account, renew}));
+      if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
+      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew}));
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -1514,30 +1514,30 @@ export class PushClient {
    * for their own accounts, that all of them have ended.
    */
   finishSignOuts() {
-    return this.#inTurn(() => this.#tellSignOuts());
+    return this.#inTurn(() => this.#sendSignOuts());
   }
 
   /**
    * Runs one after the other: a concurrent second call would use a token that the first has ended.
    */
-  #inTurn(tell) {
-    return this.#telling = this.#telling.catch(() => {}).then(tell);
+  #inTurn(send) {
+    return this.#sending = this.#sending.catch(() => {}).then(send);
   }
 
   /** Carries out the pending orders; `renew` applies only to orders of that account. */
-  async #tellSignOuts({account = null, renew} = {}) {
+  async #sendSignOuts({account = null, renew} = {}) {
     const deadline = this.#api.deadline();
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        const {isTold, left} = ending
-          ? await this.#tellEnd(ending, deadline, ending.account === account ? renew : undefined) : {isTold: false, left: null};
+        const {isConfirmed, left} = ending
+          ? await this.#sendEnding(ending, deadline, ending.account === account ? renew : undefined) : {isConfirmed: false, left: null};
         await this.#change(async draft => {
           if (!left) draft.remove(name);
           else if (await draft.row(name)) await draft.write(name, left);
         }, {isAnyEpoch: true});
-        if (!isTold) isDone = false;
+        if (!isConfirmed) isDone = false;
       } catch (error) {
         if (!(error instanceof PushClientError)) throw error;
         isDone = false;
@@ -1552,14 +1552,14 @@ export class PushClient {
    * Ends devices and session. Returns whether the server has confirmed that, and the order that is
    * `left` for another token of the account, or null. `renew` replaces a missing or invalid token.
    */
-  async #tellEnd(ending, deadline, renew = async () => null) {
+  async #sendEnding(ending, deadline, renew = async () => null) {
     const {server, keys, account, id = null} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
     let left = ending.registrations, isNobody = false;
-    const tell = (path, token) => this.#end(api, path, `Bearer ${token}`, {account: id, deadline});
+    const end = (path, token) => this.#end(api, path, `Bearer ${token}`, {account: id, deadline});
     const endDevices = async token => {
       const remaining = [];
-      for (const registration of left) if (await tell(`/api/register/${registration}`, token) !== 'ended') remaining.push(registration);
+      for (const registration of left) if (await end(`/api/register/${registration}`, token) !== 'ended') remaining.push(registration);
       left = remaining;
     };
     for (const give of ending.token === null ? [renew] : [() => ending.token, renew]) {
@@ -1567,7 +1567,7 @@ export class PushClient {
       if (token === null) break;
       await endDevices(token);
       // The session has ended already, or a proxy has sent the request without its token.
-      isNobody = await tell(`${SESSIONS}/current`, token) === 'nobody';
+      isNobody = await end(`${SESSIONS}/current`, token) === 'nobody';
       if (!isNobody) break;
     }
     // If the account has signed in again, its new token ends the devices; its new session stays.
@@ -1575,7 +1575,7 @@ export class PushClient {
     const isSame = isSameID && this.account !== null && this.account === account && this.#api.base === server;
     const own = isSame && left.length > 0 ? (await this.#read('session'))?.token : null;
     if (own) await endDevices(own);
-    return {isTold: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
+    return {isConfirmed: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
   }
 
   /**
@@ -1653,8 +1653,8 @@ export class PushClient {
     const since = isEverything ? 0 : Number(number);
     const now = this.#now();
     const arrived = entries.filter(({change, item}) => change > since && !isPast(item, now)).map(({item}) => item);
-    const graves = isEverything ? [] : [...rows.values()];
-    const deleted = graves.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
+    const tombstones = isEverything ? [] : [...rows.values()];
+    const deleted = tombstones.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
     return {arrived, deleted, isEverything, mark: `${head.epoch}/${head.change}`};
   }
 
@@ -1861,7 +1861,7 @@ export class PushClient {
     });
     this.#announce();
     if (isRead) await this.#closeNotifications(wanted);
-    return await this.#tell() && !await this.#isRefused(names);
+    return await this.#flush() && !await this.#isRefused(names);
   }
 
   /**
@@ -1876,7 +1876,7 @@ export class PushClient {
     });
     this.#announce();
     await this.#closeNotifications([id]);
-    return await this.#tell() && !await this.#isRefused([name]);
+    return await this.#flush() && !await this.#isRefused([name]);
   }
 
   /** Confirms that a read-once payload has arrived, so that the server erases it at once. */
@@ -1899,7 +1899,7 @@ export class PushClient {
     const key = crypto.randomUUID();
     let name;
     await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
-    await this.#tell();
+    await this.#flush();
     const left = await this.#read(name);
     if (!left) return this.#sent?.name === name ? this.#sent.id : null;
     if (!left.failure) return null;
@@ -1948,7 +1948,7 @@ export class PushClient {
   }
 
   /** Sends the waiting entries. Returns whether none is left. */
-  async #tell() {
+  async #flush() {
     try {
       await this.#drain();
       return true;

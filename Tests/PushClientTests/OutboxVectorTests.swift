@@ -38,14 +38,14 @@ import Testing
             if try vector.text("task") == "read", try vector.text("method") == "PATCH" { continue }
             let list = try #require(try file.list("lists").first { $0["isRead"] == vector["wasRead"] })
             outcomes.insert(try vector.text("outcome"))
-            try await self.follow(vector, upon: list, Self.options(file), self.store("\(number)"))
+            try await self.follow(vector, after: list, Self.options(file), self.store("\(number)"))
         }
         #expect(outcomes == ["done", "waits", "failed"])
     }
 
     private func follow(
         _ vector: JSONValue,
-        upon list: JSONValue,
+        after list: JSONValue,
         _ options: PushClient.Options,
         _ store: PushClient.Store
     ) async throws {

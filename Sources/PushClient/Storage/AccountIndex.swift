@@ -32,7 +32,7 @@ struct AccountIndex: Sendable, Hashable {
     /// Whether the account was signed out and no new session has begun.
     var isEnded = false
     /// The random names of the last commits, latest first. They show whether one commit was made
-    /// upon another.
+    /// on another.
     var history: [UInt64] = []
 
     /// `nil` before the first page, and after a file was lost: the next sync then fetches
