@@ -188,7 +188,7 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run newcomer .build/release/sealpost
 	scripts/client-only
 	SEALPOST_TEST_STEPS=10000 swift test $(DEBUG) --filter TwoProcessesTests
-	SEALPOST_TEST_KEPT=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
+	SEALPOST_TEST_CACHED=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
 	scripts/android-client check
 	scripts/android-client processes 10000
 	scripts/e2e run android-client .build/release/sealpost

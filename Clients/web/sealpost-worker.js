@@ -2,7 +2,7 @@
  * The service worker of Sealpost: fetches a push's notification, checks it, stores it for the
  * page, and shows it; shows a placeholder if it cannot.
  *
- * Register it through `Sealpost.enablePush` or `startWorker`. An app with a worker of its own
+ * Register it through `PushClient.register` or `startWorker`. An app with a worker of its own
  * imports this module at the top of it, and may change the texts:
  *
  * ```js
@@ -11,7 +11,7 @@
  * ```
  */
 
-import {Sealpost, pushedHint, pushedID} from './sealpost.js';
+import {PushClient, pushedHint, pushedID} from './sealpost.js';
 
 const parameters = new URL(location.href).searchParams;
 /** Whether the accounts of this origin share the browser's subscription. */
@@ -49,13 +49,13 @@ const opened = new Map();
  * An account's client, with the settings that the page used last; null if no page has opened it.
  */
 async function client(name) {
-  if (!opened.has(name)) opened.set(name, Sealpost.reopen(name, {timeout: TIMEOUT}));
+  if (!opened.has(name)) opened.set(name, PushClient.reopen(name, {timeout: TIMEOUT}));
   try {
     const push = await opened.get(name);
     // The account may have signed out, or another may have signed in, since this worker started.
     if (push && !await push.isCurrent()) {
       // The old client stays open: another push may be using it, and it ends with the worker.
-      opened.set(name, Sealpost.reopen(name, {timeout: TIMEOUT}));
+      opened.set(name, PushClient.reopen(name, {timeout: TIMEOUT}));
       return await opened.get(name);
     }
     if (!push) opened.delete(name);
@@ -68,7 +68,7 @@ async function client(name) {
 
 /** The clients of all accounts that this worker is for. */
 async function clients() {
-  const names = isShared ? await Sealpost.names() : [parameters.get('name') ?? ''];
+  const names = isShared ? await PushClient.names() : [parameters.get('name') ?? ''];
   return (await Promise.all(names.map(client))).filter(Boolean);
 }
 
@@ -92,14 +92,14 @@ async function show(message) {
       settings = push.settings;
       shown = texts.unknown(settings);
       if (id !== null && push.account !== null) {
-        const item = await push.collect(id);
+        const item = await push.preview(id);
         shown = item ? texts.arrived(item, settings) : texts.gone(settings);
         await countUnread(push);
       }
     }
   } catch (error) {
     // The log contains nothing of the answer, not even as an error: the opened page shows more.
-    console.warn(`a push could not be collected: ${error.code ?? error.name} ${error.interference?.kind ?? ''}`);
+    console.warn(`a push could not be fetched: ${error.code ?? error.name} ${error.interference?.kind ?? ''}`);
   }
   const {title = settings.title, ...options} = shown;
   await self.registration.showNotification(title, {
@@ -107,26 +107,26 @@ async function show(message) {
     data: {id, name: push?.settings.name ?? '', page: settings.page}, ...options,
   });
   // Pushes still arrive if a sign-out has not reached the server yet.
-  if (push?.account === null) await push.finishSigningOut();
+  if (push?.account === null) await push.finishSignOuts();
 }
 
 async function countUnread(push) {
   // Not every browser has badges.
-  await navigator.setAppBadge?.((await push.kept()).unreadCount).catch(() => {});
+  await navigator.setAppBadge?.((await push.cachedInbox()).unreadCount).catch(() => {});
 }
 
 /** Sends everything that waits for the server: sign-outs, reads, dismissals and messages. */
-async function tellWhatWaits() {
+async function sendWaiting() {
   let isDone = true;
   for (const push of await clients()) {
-    isDone = await push.finishSigningOut() && isDone;
+    isDone = await push.finishSignOuts() && isDone;
     if (push.account !== null) await push.sync();
   }
   // The browser that woke this worker then retries later.
   if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
-/** Brings the page to the front, or opens it, and tells it which notification was clicked. */
+/** Brings the page to the front, or opens it, and passes on which notification was clicked. */
 async function open({id, name, page}) {
   const pages = await self.clients.matchAll({type: 'window', includeUncontrolled: true});
   const shown = pages.find(({url}) => !page || url.split('#')[0] === page.split('#')[0]) ?? pages[0];
@@ -149,11 +149,11 @@ self.addEventListener('notificationclick', event => {
 });
 
 self.addEventListener('pushsubscriptionchange', event => {
-  event.waitUntil(clients().then(all => Promise.all(all.filter(push => push.account).map(push => push.refresh()))));
+  event.waitUntil(clients().then(all => Promise.all(all.filter(push => push.account).map(push => push.registerIfNeeded()))));
 });
 
 self.addEventListener('sync', event => {
-  if (event.tag === 'sealpost') event.waitUntil(tellWhatWaits());
+  if (event.tag === 'sealpost') event.waitUntil(sendWaiting());
 });
 
 self.addEventListener('activate', event => {

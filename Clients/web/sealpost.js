@@ -7,11 +7,11 @@
  * `docs/evidence/vectors` shows each of them. The guide is `docs/web.md`.
  *
  * ```js
- * const push = await Sealpost.open({signatures: {keys: ['<a pinned key>', '<the next one>']}, title: 'Clinic'});
+ * const push = await PushClient.open({signatures: {keys: ['<a pinned key>', '<the next one>']}, title: 'Clinic'});
  * if (!push.account) await push.signIn(name, password);
- * show(await push.kept());                                 // at once, without a network
+ * show(await push.cachedInbox());                                 // at once, without a network
  * show(await push.sync());                                 // and what the server says now
- * for await (const change of push.updates()) show(await push.kept());
+ * for await (const change of push.updates()) show(await push.cachedInbox());
  * ```
  */
 
@@ -23,7 +23,7 @@
  */
 export const ADVICE = {
   offline: 'There is no connection. What you see may be out of date.',
-  portal: 'This network wants something of you first. Open its sign-in page, then try again.',
+  captivePortal: 'This network wants something of you first. Open its sign-in page, then try again.',
   interference: 'Something on this network changes our answers. Try another network.',
   update: 'This app needs an update, or this network changes our answers. Try another network first.',
   clock: 'The clock of this device is wrong. Set it, then try again.',
@@ -34,7 +34,7 @@ export const ADVICE = {
 };
 
 /** The advice for each kind of interference. */
-const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
+const ADVICE_OF_KIND = {missingEcho: 'captivePortal', redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
 
 /**
  * The reason why a call failed. `code` is one of:
@@ -53,10 +53,10 @@ const ADVICE_OF_KIND = {missingEcho: 'portal', redirect: 'portal', signature: 'u
  * - `insecureServer`: it is an `http` URL of another machine, or keys are pinned;
  * - `noSignatureKeys`: the app has not chosen `signatures`, or pins an empty list.
  */
-export class SealpostError extends Error {
+export class PushClientError extends Error {
   constructor(code, message, details = {}) {
     super(message);
-    this.name = 'SealpostError';
+    this.name = 'PushClientError';
     this.code = code;
     Object.assign(this, details);
   }
@@ -72,7 +72,7 @@ export class SealpostError extends Error {
    * Whether to show the cached state: the network failed, an answer was not the server's own, or
    * the server cannot answer now.
    */
-  get leavesWhatIsKept() {
+  get allowsCached() {
     return ['offline', 'interference', 'busy'].includes(this.code) || this.problem?.status >= 500;
   }
 }
@@ -88,7 +88,7 @@ export class SealpostError extends Error {
 function interference(kind, expected, seen, {status, path}) {
   const found = {kind, expected, seen: seen ?? null, status, path};
   const text = `${kind}: expected ${expected}, saw ${seen ?? 'nothing'}, status ${status} of ${path}`;
-  return new SealpostError('interference', text, {interference: found});
+  return new PushClientError('interference', text, {interference: found});
 }
 
 /** The text for a log: short, without control characters. */
@@ -339,7 +339,7 @@ export async function importKeys(publicKeys) {
     try {
       key = await crypto.subtle.importKey('raw', bytes, {name: 'Ed25519'}, false, ['verify']);
     } catch {
-      throw new SealpostError('unavailable', 'This browser does not verify Ed25519, so answers cannot be checked with pinned keys.');
+      throw new PushClientError('unavailable', 'This browser does not verify Ed25519, so answers cannot be checked with pinned keys.');
     }
     return {id: thumbprint, key};
   }));
@@ -478,7 +478,7 @@ export function checkHead(request, answer) {
 
 /**
  * Distinguishes the server's own answer from everything else, and returns its content. Throws a
- * `SealpostError` for an interference.
+ * `PushClientError` for an interference.
  *
  * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without
  *   one), as sent.
@@ -647,8 +647,8 @@ export function readItem(answer, id) {
 }
 
 /**
- * A page of the list: `items` with `isKept`, `deleted`, `cursor`, `hasMore`. A list of some `ids`
- * has no cursor.
+ * A page of the list: `items` with `isStorable`, `deleted`, `cursor`, `hasMore`. A list of some
+ * `ids` has no cursor.
  *
  * If an answer must not be stored and no item is the reason for that, no payload of the page is
  * stored.
@@ -668,7 +668,7 @@ export function readPage(answer, {ids} = {}) {
   }
   const isUnexplained = answer.isNoStore && !items.some(item => item.isReadOnce || item.isNeverStored);
   return {
-    items: items.map(item => ({item, isKept: !isUnexplained && !item.isReadOnce && !item.isNeverStored})),
+    items: items.map(item => ({item, isStorable: !isUnexplained && !item.isReadOnce && !item.isNeverStored})),
     deleted: gone, cursor, hasMore, time: answer.time,
   };
 }
@@ -700,12 +700,12 @@ export function success(answer) {
     throw unexpected(answer, `a problem of status ${answer.status}`);
   }
   const problem = {code: type.replace(/^urn:sealpost:problem:/, ''), title, status, detail: detail ?? null};
-  if (status === 401) throw new SealpostError('unauthorized', title, {problem});
+  if (status === 401) throw new PushClientError('unauthorized', title, {problem});
   // The server sends 408 before it has the whole request; `idempotency-key-in-use` means that a
   // request with the same key is running. Neither is a decision.
   const isForNow = [408, 429, 503].includes(status) || problem.code === 'idempotency-key-in-use';
-  if (isForNow) throw new SealpostError('busy', title, {problem, retryAfter: answer.retryAfter});
-  throw new SealpostError('problem', title, {problem});
+  if (isForNow) throw new PushClientError('busy', title, {problem, retryAfter: answer.retryAfter});
+  throw new PushClientError('problem', title, {problem});
 }
 
 const isGone = error => error.code === 'problem' && [404, 410].includes(error.problem.status);
@@ -730,24 +730,24 @@ const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(
  * use.
  */
 class Conversation {
-  constructor({server, keys, tolerance, timeout, maximumBody, fetch, now, makeToken}) {
+  constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken}) {
     let base;
     try {
       base = new URL(server);
     } catch {
-      throw new SealpostError('invalidServer', "The server's address is not a URL.");
+      throw new PushClientError('invalidServer', "The server's address is not a URL.");
     }
-    if (!/^https?:$/.test(base.protocol)) throw new SealpostError('invalidServer', "The server's address must begin with https:// or http://.");
+    if (!/^https?:$/.test(base.protocol)) throw new PushClientError('invalidServer', "The server's address must begin with https:// or http://.");
     if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
-      throw new SealpostError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
+      throw new PushClientError('insecureServer', `http sends passwords and tokens in clear, and is not used ${why}: use https.`);
     }
     /**
      * A path in the server's URL, such as behind a proxy with several servers, precedes the API's
      * paths and is not signed.
      */
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
-    Object.assign(this, {keys, tolerance, timeout, maximumBody, fetch, now, makeToken});
+    Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken});
   }
 
   /** A deadline, in milliseconds since 1970, for a call that begins now. */
@@ -797,7 +797,7 @@ class Conversation {
   }
 
   check(request, answer, account) {
-    return checkAnswer(request, answer, {keys: this.keys, tolerance: this.tolerance, now: this.now() / 1000, account});
+    return checkAnswer(request, answer, {keys: this.keys, tolerance: this.signatureTolerance, now: this.now() / 1000, account});
   }
 
   /**
@@ -851,7 +851,7 @@ class Conversation {
         const {done, value} = await (reader?.read() ?? {done: true});
         if (done) break;
         count += value.length;
-        if (count > this.maximumBody) {
+        if (count > this.answerLimit) {
           end = 'oversized';
           reader.cancel().catch(() => {});
           break;
@@ -879,7 +879,7 @@ async function within(deadline, promise, message) {
   }
 }
 
-const offline = (message, details) => new SealpostError('offline', message, details);
+const offline = (message, details) => new PushClientError('offline', message, details);
 
 /**
  * The value of a field without surrounding blanks. This avoids a regular expression: one for the
@@ -915,10 +915,10 @@ const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
 function storeFailure(error) {
-  if (error instanceof SealpostError) return error;
+  if (error instanceof PushClientError) return error;
   const isFull = error?.name === 'QuotaExceededError';
   const text = isFull ? 'The browser has no room for more.' : `The browser cannot read or write its database: ${error?.name ?? 'no reason'}.`;
-  return new SealpostError('unavailable', text, {cause: error});
+  return new PushClientError('unavailable', text, {cause: error});
 }
 
 /**
@@ -1000,7 +1000,7 @@ export class IndexedStore {
   }
 
   #connect() {
-    if (this.#isClosed) throw new SealpostError('unavailable', 'This client was closed.');
+    if (this.#isClosed) throw new PushClientError('unavailable', 'This client was closed.');
     const forget = () => { this.#connection = null; };
     return this.#connection ??= new Promise((done, fail) => {
       const opening = indexedDB.open(this.#name, 1);
@@ -1171,8 +1171,8 @@ const inbox = {
   /** Marks the stored items of these ids as read or unread. */
   async mark(draft, ids, isRead) {
     for (const id of ids) {
-      const kept = await draft.read(entryName(id));
-      if (kept) await inbox.put(draft, {...unpacked(kept.item), isRead}, {date: kept.date});
+      const cached = await draft.read(entryName(id));
+      if (cached) await inbox.put(draft, {...unpacked(cached.item), isRead}, {date: cached.date});
     }
   },
 
@@ -1191,8 +1191,8 @@ const inbox = {
    * cursor is older.
    */
   async isUntouched(draft, id, since) {
-    const [row, grave] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
-    return (row?.change ?? 0) <= since && (grave?.change ?? 0) <= since && draft.head.floor <= since;
+    const [row, tombstone] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
+    return (row?.change ?? 0) <= since && (tombstone?.change ?? 0) <= since && draft.head.floor <= since;
   },
 
   /** Whether an id was deleted since a change. Deleted ids never return. */
@@ -1214,10 +1214,10 @@ const inbox = {
         if (!staying.has(name)) inbox.remove(draft, Number(name.slice(6)));
       }
     }
-    for (const {item, isKept} of page.items) {
+    for (const {item, isStorable} of page.items) {
       if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
-      const kept = isKept ? item : withoutPayload(item);
-      await inbox.put(draft, {...kept, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
+      const cached = isStorable ? item : withoutPayload(item);
+      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
     }
     for (const id of page.deleted) inbox.remove(draft, id);
     await draft.write('cursor', {cursor: page.cursor, date});
@@ -1244,10 +1244,10 @@ const inbox = {
         }
       }
     }
-    const graves = [...(await draft.store.list('gone/')).values()].sort((one, other) => one.change - other.change);
-    for (const grave of graves.slice(0, Math.max(0, graves.length - MAXIMUM.tombstones))) {
-      draft.remove(goneName(grave.id));
-      draft.head.floor = Math.max(draft.head.floor, grave.change);
+    const tombstones = [...(await draft.store.list('gone/')).values()].sort((one, other) => one.change - other.change);
+    for (const tombstone of tombstones.slice(0, Math.max(0, tombstones.length - MAXIMUM.tombstones))) {
+      draft.remove(goneName(tombstone.id));
+      draft.head.floor = Math.max(draft.head.floor, tombstone.change);
     }
   },
 
@@ -1269,21 +1269,21 @@ const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
 // MARK: - The client
 
 const DEFAULTS = {
-  app: null, tolerance: 300, timeout: 30, maximumBody: 8 << 20, limit: 500, name: '',
+  app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
-  shared: false,
+  isDeviceShared: false,
   // Tests replace these.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
 /** The settings that the worker also needs. None is secret. */
-const SHARED = ['server', 'app', 'signatures', 'tolerance', 'title', 'icon', 'page', 'placeholder', 'shared'];
+const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared'];
 const DAY = 86_400_000;
 
 /** The keys that an app pins. There is no default: the app names the keys that it trusts. */
 function pinnedKeys(signatures) {
   if (signatures === 'unsigned') return [];
   if (Array.isArray(signatures?.keys) && signatures.keys.length > 0) return signatures.keys;
-  throw new SealpostError('noSignatureKeys', "Set `signatures` to {keys: [...]} with at least one key, or to 'unsigned'.");
+  throw new PushClientError('noSignatureKeys', "Set `signatures` to {keys: [...]} with at least one key, or to 'unsigned'.");
 }
 
 /**
@@ -1291,9 +1291,9 @@ function pinnedKeys(signatures) {
  * dismisses, sends.
  *
  * It stores all values in IndexedDB, encrypted with a key that no script can export. Any number of
- * tabs and the worker may use it at once. Calls throw `SealpostError`.
+ * tabs and the worker may use it at once. Calls throw `PushClientError`.
  */
-export class Sealpost {
+export class PushClient {
   /**
    * Opens the stored state; needs no network.
    *
@@ -1302,8 +1302,8 @@ export class Sealpost {
    * - `signatures`, which every app chooses: `{keys: [...]}`, the public keys that may sign
    *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
    *   answers; it detects accidents, but attackers can calculate it.
-   * - `app`: the app, if the server sends for several. `tolerance`: the largest clock skew, in
-   *   seconds. `timeout`: for each call.
+   * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
+   *   skew, in seconds. `timeout`: for each call.
    * - `token`: called when a token is needed and none is stored, or the stored one ends or is
    *   refused. It returns the answer of `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of
    *   the app's own backend.
@@ -1311,28 +1311,29 @@ export class Sealpost {
    *   page that a click opens.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
    *   one origin has several.
-   * - `shared`: those accounts are signed in side by side, and share this browser's subscription:
-   *   each push carries a hint that identifies its account. All of them set it to the same value.
+   * - `isDeviceShared`: those accounts are signed in side by side, and share this browser's
+   *   subscription: each push carries a hint that identifies its account. All of them set it to
+   *   the same value.
    */
   static async open(options = {}) {
-    if (!globalThis.crypto?.subtle) throw new SealpostError('unavailable', 'This page was not loaded over https.');
+    if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
     settings.server = new URL(settings.server, globalThis.location?.href).href;
     settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
-    const push = new Sealpost(settings, await storeOf(settings));
+    const push = new PushClient(settings, await storeOf(settings));
     await push.#begin();
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
-    push.finishSigningOut().catch(error => console.warn(error));
+    push.finishSignOuts().catch(error => console.warn(error));
     return push;
   }
 
   /** For the worker: opens with the settings that the page used last; null before that. */
   static async reopen(name = '', options = {}) {
     const store = await storeOf({name, ...options});
-    const kept = await store.get('settings');
-    if (!kept) return null;
-    const push = new Sealpost({...DEFAULTS, ...kept, name, ...options}, store);
+    const stored = await store.get('settings');
+    if (!stored) return null;
+    const push = new PushClient({...DEFAULTS, ...stored, name, ...options}, store);
     await push.#begin();
     return push;
   }
@@ -1344,7 +1345,7 @@ export class Sealpost {
   }
 
   #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
-  #channel = null; #channelName; #sent = null; #telling = Promise.resolve();
+  #channel = null; #channelName; #sent = null; #sending = Promise.resolve();
 
   /** Use `open` instead. */
   constructor(settings, store) {
@@ -1364,18 +1365,18 @@ export class Sealpost {
   }
 
   async #begin() {
-    const {server, tolerance, timeout, maximumBody, makeToken} = this.#settings;
+    const {server, signatureTolerance, timeout, answerLimit, makeToken} = this.#settings;
     this.#keys = await importKeys(pinnedKeys(this.#settings.signatures));
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
-    this.#api = new Conversation({server, keys: this.#keys, tolerance, timeout, maximumBody, fetch, now: () => this.#now(), makeToken});
+    this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken});
     await this.#change(async draft => {
-      const kept = await draft.row('settings');
+      const stored = await draft.row('settings');
       // State of another server or app is not this client's. A client that demands signatures does
       // not read state that was accepted without them.
-      const isAnother = kept && ['server', 'app'].some(name => kept[name] !== this.#settings[name]);
-      const isWeaker = kept && !kept.signatures?.keys && this.#keys.length > 0;
+      const isAnother = stored && ['server', 'app'].some(name => stored[name] !== this.#settings[name]);
+      const isWeaker = stored && !stored.signatures?.keys && this.#keys.length > 0;
       if (isAnother) {
-        await this.#endSession(draft, kept);
+        await this.#endSession(draft, stored);
       } else if (isWeaker) {
         for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         for (const name of ['cursor', 'identity']) draft.remove(name);
@@ -1384,9 +1385,9 @@ export class Sealpost {
       }
       // Without its key the inbox is unreadable, so all of it goes.
       if (draft.isDamaged) await inbox.clear(draft);
-      const account = isAnother || draft.isDamaged ? null : kept?.account ?? null;
+      const account = isAnother || draft.isDamaged ? null : stored?.account ?? null;
       const settings = {...this.#sharedSettings(), account};
-      if (JSON.stringify(settings) !== JSON.stringify(kept)) draft.writeClear('settings', settings);
+      if (JSON.stringify(settings) !== JSON.stringify(stored)) draft.writeClear('settings', settings);
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
     }, {isAnyEpoch: true});
@@ -1397,7 +1398,7 @@ export class Sealpost {
   }
 
   /** The stored settings; this client's own if a sign-out or the browser has removed them. */
-  async #keptSettings(draft) {
+  async #storedSettings(draft) {
     return await draft.row('settings') ?? {...this.#sharedSettings(), account: null};
   }
 
@@ -1432,7 +1433,7 @@ export class Sealpost {
   async useToken(token, {account, id = null, expiresAt = null}) {
     let isAnother = false;
     await this.#change(async draft => {
-      const settings = await this.#keptSettings(draft), known = (await draft.read('identity'))?.id;
+      const settings = await this.#storedSettings(draft), known = (await draft.read('identity'))?.id;
       // The old account was deleted, so the server has no session of it to end.
       const isAnew = settings.account === account && known !== undefined && id !== null && id !== known;
       if (isAnew) for (const name of OF_ACCOUNT) draft.remove(name);
@@ -1446,7 +1447,7 @@ export class Sealpost {
     }, {isAnyEpoch: true});
     this.#announce();
     if (isAnother) await this.#closeNotifications(null);
-    await this.finishSigningOut();
+    await this.finishSignOuts();
   }
 
   /**
@@ -1462,21 +1463,21 @@ export class Sealpost {
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const {account} = this, {ending, isKept} = await this.#endHere();
+    const {account} = this, {ending, isStored} = await this.#endHere();
     this.account = null;
     this.#announce();
-    // A failure or an endless wait here must not keep the client from telling the server.
+    // A failure or an endless wait here must not stop the client's requests to the server.
     await within(this.#api.deadline(), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     const deadline = this.#api.deadline();
     // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(), '').then(({token}) => token, () => null);
     try {
-      if (ending && !isKept) return (await this.#tellEnd(ending, deadline, renew)).isTold;
-      const isDone = await this.#inTurn(() => this.#tellSignOuts({account, renew}));
+      if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
+      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew}));
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
-      if (!(error instanceof SealpostError)) throw error;
+      if (!(error instanceof PushClientError)) throw error;
       return false;
     }
   }
@@ -1488,7 +1489,7 @@ export class Sealpost {
   async #endHere() {
     let ending = null, draft = null;
     const end = async made => {
-      const settings = await this.#keptSettings(made);
+      const settings = await this.#storedSettings(made);
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});
       draft = made;
@@ -1496,49 +1497,49 @@ export class Sealpost {
     const limited = promise => within(this.#api.deadline(), promise, 'The browser has not answered in time.');
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
-      return {ending, isKept: true};
+      return {ending, isStored: true};
     } catch {
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
     }
     await limited(this.#store.removeAll()).catch(cause => {
-      throw new SealpostError('unavailable', 'The browser cannot delete the stored data.', {cause});
+      throw new PushClientError('unavailable', 'The browser cannot delete the stored data.', {cause});
     });
-    if (!draft) return {ending, isKept: false};
+    if (!draft) return {ending, isStored: false};
     const rows = new Map([...draft.changes].filter(([, row]) => row !== null));
-    return {ending, isKept: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
+    return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
   }
 
   /**
    * Reports pending sign-outs to the server. Returns whether the server has confirmed, in answers
    * for their own accounts, that all of them have ended.
    */
-  finishSigningOut() {
-    return this.#inTurn(() => this.#tellSignOuts());
+  finishSignOuts() {
+    return this.#inTurn(() => this.#sendSignOuts());
   }
 
   /**
    * Runs one after the other: a concurrent second call would use a token that the first has ended.
    */
-  #inTurn(tell) {
-    return this.#telling = this.#telling.catch(() => {}).then(tell);
+  #inTurn(send) {
+    return this.#sending = this.#sending.catch(() => {}).then(send);
   }
 
   /** Carries out the pending orders; `renew` applies only to orders of that account. */
-  async #tellSignOuts({account = null, renew} = {}) {
+  async #sendSignOuts({account = null, renew} = {}) {
     const deadline = this.#api.deadline();
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
       try {
-        const {isTold, left} = ending
-          ? await this.#tellEnd(ending, deadline, ending.account === account ? renew : undefined) : {isTold: false, left: null};
+        const {isConfirmed, left} = ending
+          ? await this.#sendEnding(ending, deadline, ending.account === account ? renew : undefined) : {isConfirmed: false, left: null};
         await this.#change(async draft => {
           if (!left) draft.remove(name);
           else if (await draft.row(name)) await draft.write(name, left);
         }, {isAnyEpoch: true});
-        if (!isTold) isDone = false;
+        if (!isConfirmed) isDone = false;
       } catch (error) {
-        if (!(error instanceof SealpostError)) throw error;
+        if (!(error instanceof PushClientError)) throw error;
         isDone = false;
         isWaiting = true;
       }
@@ -1551,22 +1552,22 @@ export class Sealpost {
    * Ends devices and session. Returns whether the server has confirmed that, and the order that is
    * `left` for another token of the account, or null. `renew` replaces a missing or invalid token.
    */
-  async #tellEnd(ending, deadline, renew = async () => null) {
+  async #sendEnding(ending, deadline, renew = async () => null) {
     const {server, keys, account, id = null} = ending;
     const api = Object.assign(Object.create(Conversation.prototype), this.#api, {base: server, keys: await importKeys(keys)});
     let left = ending.registrations, isNobody = false;
-    const tell = (path, token) => this.#end(api, path, `Bearer ${token}`, {account: id, deadline});
+    const end = (path, token) => this.#end(api, path, `Bearer ${token}`, {account: id, deadline});
     const endDevices = async token => {
-      const kept = [];
-      for (const registration of left) if (await tell(`/api/register/${registration}`, token) !== 'ended') kept.push(registration);
-      left = kept;
+      const remaining = [];
+      for (const registration of left) if (await end(`/api/register/${registration}`, token) !== 'ended') remaining.push(registration);
+      left = remaining;
     };
     for (const give of ending.token === null ? [renew] : [() => ending.token, renew]) {
       const token = await give();
       if (token === null) break;
       await endDevices(token);
       // The session has ended already, or a proxy has sent the request without its token.
-      isNobody = await tell(`${SESSIONS}/current`, token) === 'nobody';
+      isNobody = await end(`${SESSIONS}/current`, token) === 'nobody';
       if (!isNobody) break;
     }
     // If the account has signed in again, its new token ends the devices; its new session stays.
@@ -1574,7 +1575,7 @@ export class Sealpost {
     const isSame = isSameID && this.account !== null && this.account === account && this.#api.base === server;
     const own = isSame && left.length > 0 ? (await this.#read('session'))?.token : null;
     if (own) await endDevices(own);
-    return {isTold: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
+    return {isConfirmed: left.length === 0 && !isNobody, left: left.length > 0 ? {...ending, token: null, registrations: left} : null};
   }
 
   /**
@@ -1586,7 +1587,7 @@ export class Sealpost {
       await api.call('DELETE', path, {authorization, ...options});
       return 'ended';
     } catch (error) {
-      if (error.leavesWhatIsKept) throw error;
+      if (error.allowsCached) throw error;
       return error.code === 'unauthorized' ? 'nobody' : isGone(error) ? 'ended' : 'refused';
     }
   }
@@ -1618,18 +1619,18 @@ export class Sealpost {
   // MARK: Stored state
 
   /**
-   * The cached inbox, at once and without a network; `date` is the time at which it was last
+   * The cached inbox, at once and without a network; `syncedAt` is the time at which it was last
    * current, null if never.
    */
-  async kept() {
+  async cachedInbox() {
     return this.#inboxOf(await this.#entries(), {isFresh: false});
   }
 
-  async #inboxOf(entries, {isFresh, unkept = new Map(), failure = null}) {
+  async #inboxOf(entries, {isFresh, unstored = new Map(), failure = null}) {
     const now = this.#now();
-    const notifications = entries.map(({item}) => unkept.get(item.id) ?? item).filter(item => !isPast(item, now));
+    const notifications = entries.map(({item}) => unstored.get(item.id) ?? item).filter(item => !isPast(item, now));
     const date = (await this.#read('cursor'))?.date ?? null;
-    return {notifications, unreadCount: notifications.filter(item => !item.isRead).length, isFresh, failure, date: date === null ? null : new Date(date)};
+    return {notifications, unreadCount: notifications.filter(item => !item.isRead).length, isFresh, failure, syncedAt: date === null ? null : new Date(date)};
   }
 
   /**
@@ -1637,8 +1638,8 @@ export class Sealpost {
    * showing; the next `mark`.
    *
    * No change is lost between two calls, even if another tab fetched it or a call failed in
-   * between. Without a mark, or with one that is too old, `isWhole` is true and `arrived` is the
-   * whole inbox.
+   * between. Without a mark, or with one that is too old, `isEverything` is true and `arrived`
+   * is the whole inbox.
    */
   async changes(mark = null) {
     let head, entries, rows;
@@ -1648,13 +1649,13 @@ export class Sealpost {
       [entries, rows] = [await this.#entries(), await this.#store.list('gone/')];
     } while ((await this.#store.head()).revision !== head.revision);
     const [epoch, number] = (mark ?? '').split('/');
-    const isWhole = epoch !== head.epoch || !(Number(number) >= head.floor);
-    const since = isWhole ? 0 : Number(number);
+    const isEverything = epoch !== head.epoch || !(Number(number) >= head.floor);
+    const since = isEverything ? 0 : Number(number);
     const now = this.#now();
     const arrived = entries.filter(({change, item}) => change > since && !isPast(item, now)).map(({item}) => item);
-    const graves = isWhole ? [] : [...rows.values()];
-    const deleted = graves.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
-    return {arrived, deleted, isWhole, mark: `${head.epoch}/${head.change}`};
+    const tombstones = isEverything ? [] : [...rows.values()];
+    const deleted = tombstones.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
+    return {arrived, deleted, isEverything, mark: `${head.epoch}/${head.change}`};
   }
 
   /** The changes as they arrive, from this tab, other tabs and the worker. Ends with `signal`. */
@@ -1668,7 +1669,7 @@ export class Sealpost {
       mark ??= (await this.changes()).mark;
       while (!signal?.aborted) {
         const changes = await this.changes(mark);
-        if (changes.isWhole || changes.mark !== mark) yield changes;
+        if (changes.isEverything || changes.mark !== mark) yield changes;
         mark = changes.mark;
         if (!isRung && !signal?.aborted) await new Promise(done => { ring = done; });
         isRung = false;
@@ -1685,41 +1686,41 @@ export class Sealpost {
    * Sends the outbox, and then fetches the changes since the last time.
    *
    * `isFresh` is true if the server has just confirmed this inbox. If the network fails or
-   * interferes, it is false, `failure` has the reason, and `date` is the time at which the inbox
-   * was last current. If nothing is cached, the call throws instead.
+   * interferes, it is false, `failure` has the reason, and `syncedAt` is the time at which the
+   * inbox was last current. If nothing is cached, the call throws instead.
    */
   async sync() {
-    const deadline = this.#api.deadline(4), unkept = new Map();
+    const deadline = this.#api.deadline(4), unstored = new Map();
     let restart = null;
     try {
       // Entries that the server does not accept now must not block the fetch.
-      await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.leavesWhatIsKept) throw error; });
+      await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.allowsCached) throw error; });
       for (let pages = 0; ; pages += 1) {
         // Far more pages than an inbox has: the answers always have `More`.
         if (pages === 1000) {
           const where = {status: 200, path: '/api/notifications'};
           throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
         }
-        const step = await this.#advance(restart === 'next', unkept, deadline);
+        const step = await this.#advance(restart === 'next', unstored, deadline);
         if (step === 'done') break;
         if (step === 'restart' && restart) {
-          throw new SealpostError('problem', 'The server has refused its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
+          throw new PushClientError('problem', 'The server has refused its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
         }
         restart = step === 'restart' ? 'next' : restart && 'done';
       }
-      return await this.#inboxOf(await this.#entries(), {isFresh: true, unkept});
+      return await this.#inboxOf(await this.#entries(), {isFresh: true, unstored});
     } catch (failure) {
-      if (!failure.leavesWhatIsKept) throw failure;
-      const kept = await this.#inboxOf(await this.#entries(), {isFresh: false, unkept, failure});
-      if (kept.date === null) throw failure;
-      return kept;
+      if (!failure.allowsCached) throw failure;
+      const cached = await this.#inboxOf(await this.#entries(), {isFresh: false, unstored, failure});
+      if (cached.syncedAt === null) throw failure;
+      return cached;
     }
   }
 
   /** Fetches, checks and merges one page. */
-  async #advance(isRestart, unkept, deadline) {
+  async #advance(isRestart, unstored, deadline) {
     const before = (await this.#store.head()).change;
-    const kept = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : kept;
+    const cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
     const query = [['limit', String(this.#settings.limit)]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
     if (cursor !== undefined) query.push(['since', cursor]);
@@ -1739,7 +1740,7 @@ export class Sealpost {
         const pending = await this.#pending(draft);
         // Without a cursor the server names no deletions, such as of notifications fetched before
         // the first page.
-        const how = {after: kept, before, replaces: cursor === undefined, pending, date: this.#now()};
+        const how = {after: cached, before, replaces: cursor === undefined, pending, date: this.#now()};
         if (!await inbox.merge(draft, page, how)) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
@@ -1748,7 +1749,7 @@ export class Sealpost {
       await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
       return true;
     });
-    if (isMerged && page) for (const {item, isKept} of page.items) if (isKept) unkept.delete(item.id); else unkept.set(item.id, item);
+    if (isMerged && page) for (const {item, isStorable} of page.items) if (isStorable) unstored.delete(item.id); else unstored.set(item.id, item);
     this.#announce();
     // Another tab was faster: the next page begins at its cursor.
     if (!isMerged) return 'more';
@@ -1766,23 +1767,23 @@ export class Sealpost {
    * then call `confirmTaken`.
    */
   async notification(id) {
-    const before = (await this.#store.head()).change, name = entryName(id), kept = await this.#read(name);
+    const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#read(name);
     try {
-      const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: kept?.item.hasPayload ? kept.tag : null});
+      const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: cached?.item.hasPayload ? cached.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
           const now = await draft.read(name);
           if (!now || !await inbox.isUntouched(draft, id, before)) return;
           await draft.write(name, {...now, date: this.#now()}, {change: (await draft.row(name)).change});
         });
-        return {item: unpacked(kept.item), isFresh: true, date: null, failure: null};
+        return {item: unpacked(cached.item), isFresh: true, date: null, failure: null};
       }
       return {item: await this.#take(answer, id, before), isFresh: true, date: null, failure: null};
     } catch (failure) {
-      if (isGone(failure)) await this.#forget([id]);
-      if (!failure.leavesWhatIsKept || !kept?.item.hasPayload || isPast(unpacked(kept.item), this.#now())) throw failure;
-      const date = Math.max(kept.date, (await this.#read('cursor'))?.date ?? 0);
-      return {item: unpacked(kept.item), isFresh: false, date: new Date(date), failure};
+      if (isGone(failure)) await this.#removeItems([id]);
+      if (!failure.allowsCached || !cached?.item.hasPayload || isPast(unpacked(cached.item), this.#now())) throw failure;
+      const date = Math.max(cached.date, (await this.#read('cursor'))?.date ?? 0);
+      return {item: unpacked(cached.item), isFresh: false, date: new Date(date), failure};
     }
   }
 
@@ -1792,20 +1793,20 @@ export class Sealpost {
    * The request is a list of one id, since a list has no read-once payloads: fetching such a
    * payload would start its minute before its reader is there.
    */
-  async collect(id) {
+  async preview(id) {
     const query = [['ids', String(checked(id))]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
     const before = (await this.#store.head()).change;
     const answer = await this.#call('GET', '/api/notifications', {query}), page = readPage(answer, {ids: [id]});
     const [found] = page.items;
     if (!found) {
-      await this.#forget([id]);
+      await this.#removeItems([id]);
       return null;
     }
     await this.#change(async draft => {
       const pending = await this.#pending(draft);
       if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
-      const item = found.isKept ? found.item : withoutPayload(found.item);
+      const item = found.isStorable ? found.item : withoutPayload(found.item);
       await inbox.put(draft, {...item, isRead: pending.read.get(id) ?? item.isRead}, {date: this.#now()});
     });
     this.#announce();
@@ -1817,14 +1818,14 @@ export class Sealpost {
    * `before`.
    */
   async #take(answer, id, before) {
-    const item = readItem(answer, id), isKept = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
+    const item = readItem(answer, id), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
     await this.#change(async draft => {
       const pending = await this.#pending(draft);
       if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
       const isRead = pending.read.get(id) ?? item.isRead;
       // With the tag of another state, a 304 would wrongly confirm this one.
-      if (isKept) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
-      // The entry stays without its payload, and keeps the change's number: for consumers nothing
+      if (isStorable) return void await inbox.put(draft, {...item, isRead}, {tag: isRead === item.isRead ? answer.tag : null, date: this.#now()});
+      // The entry stays without its payload and with the old change's number: for consumers nothing
       // has changed.
       const row = await draft.row(entryName(id));
       if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, {change: row.change});
@@ -1833,7 +1834,7 @@ export class Sealpost {
     return item;
   }
 
-  async #forget(ids) {
+  async #removeItems(ids) {
     await this.#change(async draft => { for (const id of ids) inbox.remove(draft, id); });
     this.#announce();
     await this.#closeNotifications(ids);
@@ -1860,7 +1861,7 @@ export class Sealpost {
     });
     this.#announce();
     if (isRead) await this.#closeNotifications(wanted);
-    return await this.#tell() && !await this.#isRefused(names);
+    return await this.#flush() && !await this.#isRefused(names);
   }
 
   /**
@@ -1875,7 +1876,7 @@ export class Sealpost {
     });
     this.#announce();
     await this.#closeNotifications([id]);
-    return await this.#tell() && !await this.#isRefused([name]);
+    return await this.#flush() && !await this.#isRefused([name]);
   }
 
   /** Confirms that a read-once payload has arrived, so that the server erases it at once. */
@@ -1885,7 +1886,7 @@ export class Sealpost {
     } catch (error) {
       if (!isGone(error)) throw error;
     }
-    await this.#forget([id]);
+    await this.#removeItems([id]);
   }
 
   /**
@@ -1898,17 +1899,17 @@ export class Sealpost {
     const key = crypto.randomUUID();
     let name;
     await this.#change(async draft => { name = await this.#enqueue(draft, {kind: 'send', ids: [], payload, key}); });
-    await this.#tell();
+    await this.#flush();
     const left = await this.#read(name);
     if (!left) return this.#sent?.name === name ? this.#sent.id : null;
     if (!left.failure) return null;
     await this.discard(key);
-    throw new SealpostError('problem', left.failure.title, {problem: left.failure});
+    throw new PushClientError('problem', left.failure.title, {problem: left.failure});
   }
 
   /**
    * The entries that wait for the server, the oldest first. An entry with a `failure` is not
-   * retried: `discard` it then. Of failed entries the last hundred are kept.
+   * retried: `discard` it then. Of failed entries the last hundred stay.
    */
   async outbox() {
     const rows = [...(await this.#store.list('outbox/')).keys()];
@@ -1947,12 +1948,12 @@ export class Sealpost {
   }
 
   /** Sends the waiting entries. Returns whether none is left. */
-  async #tell() {
+  async #flush() {
     try {
       await this.#drain();
       return true;
     } catch (error) {
-      if (!error.leavesWhatIsKept && error.code !== 'unauthorized') throw error;
+      if (!error.allowsCached && error.code !== 'unauthorized') throw error;
       await this.#wakeWorkerLater();
       return false;
     }
@@ -1978,7 +1979,7 @@ export class Sealpost {
       return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
     } catch (error) {
       if (error.name !== 'AbortError') throw error;
-      throw new SealpostError('busy', 'Another tab is sending.', {retryAfter: null});
+      throw new PushClientError('busy', 'Another tab is sending.', {retryAfter: null});
     } finally {
       clearTimeout(timer);
     }
@@ -1998,9 +1999,9 @@ export class Sealpost {
       // Of several ids, the server marks those that exist.
       if (call.ids.length > 1) unmarked = call.ids.filter(id => ![member(answer.json, 'read')].flat().includes(id));
     } catch (error) {
-      if (error.code !== 'problem' || error.leavesWhatIsKept) throw error;
+      if (error.code !== 'problem' || error.allowsCached) throw error;
       if (!isGone(error) || call.ids.length !== 1) return this.#fail(name, call, error.problem);
-      await this.#forget(call.ids);
+      await this.#removeItems(call.ids);
     }
     await this.#change(async draft => {
       draft.remove(name);
@@ -2048,12 +2049,12 @@ export class Sealpost {
    * `tags` are the topics of this device. Throws `denied` if the user does not allow it,
    * `unavailable` if the browser has no Web Push.
    */
-  async enablePush({tags = []} = {}) {
-    if (!isPushAvailable()) throw new SealpostError('unavailable', 'This browser has no Web Push for this page.');
-    if (await Notification.requestPermission() !== 'granted') throw new SealpostError('denied', 'Notifications are not allowed.');
+  async register({tags = []} = {}) {
+    if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+    if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
     await this.startWorker();
     const id = await this.#subscribe(tags);
-    await this.#unregister('stream');
+    await this.#endRegistration('stream');
     return id;
   }
 
@@ -2064,16 +2065,16 @@ export class Sealpost {
    * The server removes the device of a session that ends by a new password, an administrator or a
    * sign-out.
    */
-  async refresh() {
-    const kept = await this.#read('registration');
-    if (!kept || !isPushAvailable() || Notification.permission !== 'granted') return null;
+  async registerIfNeeded() {
+    const stored = await this.#read('registration');
+    if (!stored || !isPushAvailable() || Notification.permission !== 'granted') return null;
     const subscription = await (await this.#worker())?.pushManager.getSubscription();
-    const isSame = subscription && kept.handle === JSON.stringify(subscription.toJSON()) && Boolean(kept.shared) === this.#settings.shared;
-    const age = this.#now() - kept.date, session = await this.#read('session');
-    const isOfSession = !session || kept.session === sessionOf(session.token);
+    const isSame = subscription && stored.handle === JSON.stringify(subscription.toJSON()) && Boolean(stored.shared) === this.#settings.isDeviceShared;
+    const age = this.#now() - stored.date, session = await this.#read('session');
+    const isOfSession = !session || stored.session === sessionOf(session.token);
     // A clock that was set back does not make a registration younger.
-    if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return kept.id;
-    return this.#subscribe(kept.tags);
+    if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return stored.id;
+    return this.#subscribe(stored.tags);
   }
 
   /** The id of this device's registration; null if it has none. */
@@ -2087,15 +2088,15 @@ export class Sealpost {
    */
   async isRecipient(message) {
     const hint = pushedHint(message), id = pushedID(message);
-    if (hint === null) return !this.#settings.shared;
+    if (hint === null) return !this.#settings.isDeviceShared;
     const registration = await this.registrationID();
     return id !== null && registration !== null && hint === await accountHint(registration, id);
   }
 
   /** Ends this device's registration and its subscription. Ending it again does nothing. */
-  async disablePush() {
+  async unregister() {
     await this.#unsubscribe();
-    await this.#unregister('registration');
+    await this.#endRegistration('registration');
   }
 
   /**
@@ -2105,12 +2106,12 @@ export class Sealpost {
   async startWorker() {
     const {worker, scope, name} = this.#settings;
     const url = new URL(worker, location.href);
-    if (this.#settings.shared) url.searchParams.set('shared', '');
+    if (this.#settings.isDeviceShared) url.searchParams.set('shared', '');
     else if (name) url.searchParams.set('name', name);
     const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
     // Otherwise `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
-      throw new SealpostError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
+      throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
     await navigator.serviceWorker.ready;
   }
@@ -2131,8 +2132,8 @@ export class Sealpost {
     subscription ??= await pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key});
     const handle = subscription.toJSON();
     const body = {Platform: 'webpush', Handle: handle, Tags: tags};
-    if (this.#settings.shared) body.Shared = true;
-    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.shared});
+    if (this.#settings.isDeviceShared) body.Shared = true;
+    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.isDeviceShared});
   }
 
   /**
@@ -2161,11 +2162,11 @@ export class Sealpost {
     return id;
   }
 
-  async #unregister(name) {
-    const kept = await this.#read(name);
-    if (!kept) return;
+  async #endRegistration(name) {
+    const stored = await this.#read(name);
+    if (!stored) return;
     try {
-      await this.#call('DELETE', `/api/register/${kept.id}`);
+      await this.#call('DELETE', `/api/register/${stored.id}`);
     } catch (error) {
       if (!isGone(error)) throw error;
     }
@@ -2181,7 +2182,7 @@ export class Sealpost {
 
   async #unsubscribe() {
     // Other accounts share the subscription; the server pushes to it for those only.
-    if (this.#settings.shared) return;
+    if (this.#settings.isDeviceShared) return;
     // Without a network this still ends the subscription here; the push service learns of it
     // later.
     try {
@@ -2226,7 +2227,7 @@ export class Sealpost {
    *
    * Yields each as `{id, item}`; the item is null if it could not be fetched or is gone. The inbox
    * and `updates` have them, too. Reconnects with backoff until `signal` ends it. End it before
-   * `enablePush`, which ends the stream's registration.
+   * `register`, which ends the stream's registration.
    */
   async *events({signal, silence = 45} = {}) {
     let last = null, pause = 0;
@@ -2238,15 +2239,15 @@ export class Sealpost {
           pause = 0;
           if (event.id === undefined) continue;
           last = String(event.id);
-          yield {id: event.id, item: await this.collect(event.id).catch(error => {
-            if (!error.leavesWhatIsKept) throw error;
+          yield {id: event.id, item: await this.preview(event.id).catch(error => {
+            if (!error.allowsCached) throw error;
             return null;
           })};
         }
       } catch (error) {
         if (signal?.aborted) return;
         if (error.problem?.status === 404) device = null;
-        else if (!error.leavesWhatIsKept) throw error;
+        else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
       await new Promise(done => {
@@ -2319,7 +2320,7 @@ export class Sealpost {
   async #ask(method, path, options, epoch) {
     const account = await this.#identity(), answer = await this.#api.ask(method, path, {...options, account});
     // Another account has signed in here meanwhile.
-    if (epoch !== this.#epoch) throw new SealpostError('signedOut', 'The user has signed out.');
+    if (epoch !== this.#epoch) throw new PushClientError('signedOut', 'The user has signed out.');
     if (account === null && answer.account !== null) await this.#learn(answer);
     return success(answer);
   }
@@ -2331,9 +2332,9 @@ export class Sealpost {
 
   async #learn(answer) {
     const known = await this.#change(async draft => {
-      const kept = await draft.read('identity');
-      if (!kept) await draft.write('identity', {id: answer.account});
-      return kept?.id ?? answer.account;
+      const stored = await draft.read('identity');
+      if (!stored) await draft.write('identity', {id: answer.account});
+      return stored?.id ?? answer.account;
     });
     // Another tab was faster.
     if (known !== answer.account) throw interference('wrongAccount', known, printable(answer.account), answer);
@@ -2344,15 +2345,15 @@ export class Sealpost {
    */
   async #authorization(refused, deadline) {
     const head = await this.#store.head();
-    if (this.account === null || head.epoch !== this.#epoch) throw new SealpostError('signedOut', 'Nobody is signed in.');
-    const session = await this.#read('session'), kept = session && `Bearer ${session.token}`;
+    if (this.account === null || head.epoch !== this.#epoch) throw new PushClientError('signedOut', 'Nobody is signed in.');
+    const session = await this.#read('session'), stored = session && `Bearer ${session.token}`;
     // A token is renewed a minute early, since the request takes time. Without a provider the
     // client uses it until its end.
     const isEnding = session?.expiresAt && session.expiresAt - this.#now() < 60_000;
-    if (kept && kept !== refused && !(isEnding && this.#settings.token)) return kept;
+    if (stored && stored !== refused && !(isEnding && this.#settings.token)) return stored;
     if (!this.#settings.token) {
       if (refused !== null) return null;
-      throw new SealpostError('unauthorized', 'There is no token.');
+      throw new PushClientError('unauthorized', 'There is no token.');
     }
     const renewal = this.#renewal ??= this.#renew(), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
     // A renewal that never ends is abandoned: the next call starts a new one.
@@ -2396,7 +2397,7 @@ export class Sealpost {
       const head = await this.#store.head();
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;
-        throw new SealpostError('signedOut', 'The user has signed out.');
+        throw new PushClientError('signedOut', 'The user has signed out.');
       }
       let key = await this.#store.get('key');
       const draft = new Draft(this.#store, head, key);
@@ -2477,7 +2478,7 @@ export class Sealpost {
 
 async function storeOf({store, name}) {
   if (store) return store;
-  if (typeof indexedDB === 'undefined') throw new SealpostError('unavailable', 'This browser has no IndexedDB.');
+  if (typeof indexedDB === 'undefined') throw new PushClientError('unavailable', 'This browser has no IndexedDB.');
   return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
 }
 

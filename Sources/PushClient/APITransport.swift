@@ -193,6 +193,6 @@ final class APITransport: Sendable {
 
 extension Error {
     /// Whether the network failed or an answer was not the server's own. The client then returns
-    /// the kept value.
-    var leavesWhatIsKept: Bool { CacheReason(self) != nil }
+    /// the cached value.
+    var allowsCached: Bool { FetchFailure(self) != nil }
 }

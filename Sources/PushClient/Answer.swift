@@ -16,8 +16,8 @@ struct Answer: Sendable {
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the sender or the server's configuration forbids storing it. Unknown for signed
-        /// answers: they all have `Cache-Control: no-store`, for the caches of proxies.
+        /// Whether the publisher or the server's configuration forbids storing it. Unknown for
+        /// signed answers: they all have `Cache-Control: no-store`, for the caches of proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
         /// The server's clock: the time of the signature, or the `Date` field of an unsigned

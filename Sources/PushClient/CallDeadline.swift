@@ -17,7 +17,7 @@ enum CallDeadline {
         return try await self.$current.withValue(.now + limit) { try await body() }
     }
 
-    /// The remaining time for a part of the call; throws `URLError.timedOut` if there is none.
+    /// The remaining time for a part of the call; throws `URLError.timedOut` without any.
     static func remaining(atMost limit: Duration) throws -> Duration {
         guard let end = self.current else { return limit }
         let remaining = ContinuousClock.now.duration(to: end)

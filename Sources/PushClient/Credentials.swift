@@ -28,7 +28,7 @@ extension PushClient {
             }
         }
 
-        /// Separates the kept values of one account from those of others.
+        /// Separates the cached values of one account from those of others.
         let account: String
         /// The name for the password; `nil` with a token.
         var username: String?
@@ -59,11 +59,11 @@ extension PushClient {
 
         /// Sends the token of a session, or a token that an administrator made.
         ///
-        /// Kept values belong to the account. Without a name, the next session begins with an
+        /// Cached values belong to the account. Without a name, the next session begins with an
         /// empty store; each name must belong to one user only.
         ///
         /// The client accepts answers for one account only. `signIn()` with the same name and
-        /// store has kept the account id; otherwise pass it as `id`, from ``Session/account``.
+        /// store has the account id; otherwise pass it as `id`, from ``Session/account``.
         /// Without it the client trusts the first answer that names an account. Until then it
         /// accepts signatures that cover no account: a proxy with an account can use both.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {

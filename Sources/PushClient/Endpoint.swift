@@ -39,7 +39,7 @@ struct Endpoint: Sendable {
         return parts.count == 4 && parts.first == 127 && !parts.contains(nil)
     }
 
-    /// The server's part in the names of kept values.
+    /// The server's part in the names of cached values.
     var name: String { self.base.string ?? "" }
 
     func urlRequest(

@@ -5,14 +5,14 @@ public import Foundation
 /// ```swift
 /// switch try await client.sync() {
 /// case .fresh(let inbox): show(inbox)
-/// case .cached(let inbox, let date, let reason): show(inbox, note: "As of \(date). \(reason.advice.text)")
+/// case .cached(let inbox, let date, let failure): show(inbox, note: "As of \(date). \(failure.advice.text)")
 /// }
 /// ```
 public enum Fetched<Value> {
     /// The server has just sent the value, or has just confirmed that it is unchanged.
     case fresh(Value)
-    /// A kept value as of that time, and why there is no newer one.
-    case cached(Value, Date, because: CacheReason)
+    /// A cached value as of that time, and why there is no newer one.
+    case cached(Value, Date, because: FetchFailure)
 
     /// The value, fresh or cached.
     public var value: Value {
@@ -25,18 +25,18 @@ public enum Fetched<Value> {
     public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> Fetched<Other> {
         switch self {
         case .fresh(let value): .fresh(try transform(value))
-        case .cached(let value, let date, let reason): .cached(try transform(value), date, because: reason)
+        case .cached(let value, let date, let failure): .cached(try transform(value), date, because: failure)
         }
     }
 
-    /// When a kept value was last confirmed; `nil` for a fresh one.
+    /// When a cached value was last confirmed; `nil` for a fresh one.
     public var date: Date? {
         if case .cached(_, let date, _) = self { date } else { nil }
     }
 
-    /// Why the client returned a kept value; `nil` for a fresh one.
-    public var reason: CacheReason? {
-        if case .cached(_, _, let reason) = self { reason } else { nil }
+    /// Why the client returned a cached value; `nil` for a fresh one.
+    public var failure: FetchFailure? {
+        if case .cached(_, _, let failure) = self { failure } else { nil }
     }
 }
 

@@ -44,7 +44,7 @@ public struct Interference: Error, Sendable, Hashable {
     public let expected: String
     /// The value in this answer; `nil` if it had none.
     public let seen: String?
-    /// The status of the answer; 0 if there was none.
+    /// The status of the answer; 0 without an answer.
     public let status: Int
     /// The requested path, without its query.
     public let path: String

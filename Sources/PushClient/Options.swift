@@ -10,7 +10,7 @@ package import HTTPSignatures
 extension PushClient {
     /// Settings with a default.
     public struct Options: Sendable {
-        /// Whether the server must sign its answers, and with which keys.
+        /// Whether the server must sign its answers, and the keys that it must use.
         public var signatures: Signatures
         /// The largest clock skew between server and device for signed answers.
         public var signatureTolerance: Duration

@@ -17,8 +17,8 @@ final class OwnAccount: Sendable {
     var id: String? {
         if let known = self.known.withLock({ $0 }) { return known }
         // An index that cannot be read now gives no identifier.
-        guard let account, let kept = try? account.read().index.account else { return nil }
-        return self.remember(kept)
+        guard let account, let stored = try? account.read().index.account else { return nil }
+        return self.remember(stored)
     }
 
     /// Takes the identifier of the first answer to a client with a token. Returns `false` if
@@ -27,12 +27,12 @@ final class OwnAccount: Sendable {
     /// If two processes learn it at the same time, one decides.
     func learn(_ id: String) -> Bool {
         guard let account else { return self.known.withLock { $0 == nil || $0 == id } }
-        let kept = try? account.change { draft in
+        let stored = try? account.change { draft in
             draft.index.account = draft.index.account ?? id
             return draft.index.account
         }
         // This client remembers it even if the disk takes no writes.
-        return self.remember((kept ?? nil) ?? id) == id
+        return self.remember((stored ?? nil) ?? id) == id
     }
 
     /// Takes the identifier from a sign-in. Drops the data of a deleted account with the same name

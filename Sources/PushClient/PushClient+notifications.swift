@@ -14,24 +14,24 @@ extension PushClient {
     /// call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let (before, now) = (try await self.inbox.read(), self.now())
-        let kept = try await self.inbox.item(id, now: now)?.kept
+        let cached = try await self.inbox.item(id, now: now)?.cached
         do {
             var request = APIRequest("GET", Paths.notification(id))
-            request.tag = kept?.tag
+            request.tag = cached?.tag
             let answer = try await self.api.call(request)
-            if answer.status == 304, let kept {
+            if answer.status == 304, let cached {
                 if let name = before.index.name(of: id) { await self.inbox.confirm(name, now) }
-                return .fresh(kept.item)
+                return .fresh(cached.item)
             }
-            return .fresh(try await self.take(answer, id, askedUpon: before.commit, now: now))
+            return .fresh(try await self.take(answer, id, requestedAt: before.commit, now: now))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             try await self.inbox.remove([id])
             throw PushClientError.problem(problem)
         } catch {
-            guard let reason = CacheReason(error), let (kept, date) = try await self.inbox.item(id, now: now) else {
+            guard let failure = FetchFailure(error), let (cached, date) = try await self.inbox.item(id, now: now) else {
                 throw error
             }
-            return .cached(kept.item, date, because: reason)
+            return .cached(cached.item, date, because: failure)
         }
     }
 
@@ -59,7 +59,7 @@ extension PushClient {
         var request = APIRequest("PATCH", Paths.notification(id))
         request.body = .object([.init("Read", .bool(isRead))])
         let answer = try await self.api.call(request)
-        return try await self.take(answer, id, askedUpon: before, now: now)
+        return try await self.take(answer, id, requestedAt: before, now: now)
     }
 
     /// Marks up to 500 notifications as read in one request, and returns the ids that are read
@@ -79,7 +79,7 @@ extension PushClient {
         guard case .array(let elements)? = answer.json?["Read"] else { throw answer.unexpected("a list of ids") }
         let read = elements.compactMap { $0.integer.map(Int64.init) }
         guard read.count == elements.count, Set(read).isSubset(of: ids) else { throw answer.unexpected("ids of these") }
-        try await self.inbox.mark(read, read: true, askedUpon: before)
+        try await self.inbox.mark(read, read: true, requestedAt: before)
         return read
     }
 
@@ -96,7 +96,7 @@ extension PushClient {
     /// Sends a text to the caller's own devices and returns the stored notification.
     ///
     /// If the connection is lost, the request is sent once more with the same key, so the server
-    /// does not store it twice. To retry later, pass a key of your own: the server remembers it
+    /// does not store it twice. To retry later, pass a key of your own: the server stores it
     /// for 24 hours.
     ///
     /// The payload may have 64 KiB as JSON text, unless the server's operator has chosen another
@@ -122,26 +122,26 @@ extension PushClient {
         return try await self.api.call(request).item()
     }
 
-    // MARK: - Kept
+    // MARK: - Cache
 
-    /// Returns the item of an answer, and keeps as much of it as it may store.
+    /// Returns the item of an answer, and caches as much of it as it may store.
     private func take(
         _ answer: Answer,
         _ id: Int64,
-        askedUpon before: Int64,
+        requestedAt before: Int64,
         now: Date
     ) async throws -> NotificationItem {
         let item = try answer.item(id)
         // All signed answers are `no-store`, for proxies' caches. The item itself says whether the
         // client may store it.
         let json = answer.json ?? .null
-        let isKept = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
-        let kept = KeptItem(
-            isKept ? item : item.withoutPayload,
-            tag: isKept ? answer.fields.tag : nil,
+        let isStorable = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
+        let cached = CachedItem(
+            isStorable ? item : item.withoutPayload,
+            tag: isStorable ? answer.fields.tag : nil,
             date: now
         )
-        try await self.inbox.take(kept, askedUpon: before, serverTime: answer.fields.serverTime)
+        try await self.inbox.take(cached, requestedAt: before, serverTime: answer.fields.serverTime)
         return item
     }
 }

@@ -6,7 +6,7 @@ extension PushClient {
     /// The id of this device's registration, if there is one.
     public var registrationID: String? { self.records.registration?.id }
 
-    /// Registers this device and returns its registration id, which the client keeps.
+    /// Registers this device and returns its registration id, which the client stores.
     ///
     /// If the server says that the id is no longer valid, the client requests a new one, once.
     /// Calls at the same time register one after the other, under one id. If the account is signed
@@ -53,7 +53,7 @@ extension PushClient {
         if self.isDeviceShared { members.append(.init("Shared", .bool(true))) }
         let body = JSONValue.object(members)
         let id = try await self.put(body, handle: handle)
-        let fingerprint = KeptRegistration.fingerprint(
+        let fingerprint = StoredRegistration.fingerprint(
             platform: platform,
             handle: handle,
             tags: tags,
@@ -62,11 +62,11 @@ extension PushClient {
         )
         do {
             let session = self.credentials.session ?? ""
-            try self.records.keep(
-                KeptRegistration(id: id, fingerprint: fingerprint, session: session, date: self.now())
+            try self.records.store(
+                StoredRegistration(id: id, fingerprint: fingerprint, session: session, date: self.now())
             )
         } catch {
-            await self.endUnkept(id)
+            await self.endUnstored(id)
             throw error
         }
         // An earlier session may have left a device that no token can end. Ends it now; after a
@@ -77,7 +77,7 @@ extension PushClient {
 
     /// Ends a registration that the server has accepted while the account was signed out here: no
     /// sign-out names it.
-    private func endUnkept(_ id: String) async {
+    private func endUnstored(_ id: String) async {
         let order = SignOutOrder(
             self.api.endpoint?.name ?? "",
             self.credentials,
@@ -111,14 +111,14 @@ extension PushClient {
     /// each start of the app, and after signing in. The limits of
     /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here, too.
     @discardableResult
-    public func refresh(
+    public func registerIfNeeded(
         platform: String,
         handle: String,
         tags: [String] = [],
         isSandbox: Bool = false,
         atLeastEvery interval: Duration = .seconds(7 * 86400)
     ) async throws -> String {
-        let fingerprint = KeptRegistration.fingerprint(
+        let fingerprint = StoredRegistration.fingerprint(
             platform: platform,
             handle: handle,
             tags: tags,
@@ -128,10 +128,11 @@ extension PushClient {
         return try await CallDeadline.within(self.deadline) {
             // Another call may have just registered the device.
             try await self.registrationTurn.take(within: self.deadline) {
-                if let kept = self.records.registration, kept.isSame(as: fingerprint, session: await self.session()) {
-                    let age = self.now().timeIntervalSince(kept.date)
+                if let stored = self.records.registration, stored.isSame(as: fingerprint, session: await self.session())
+                {
+                    let age = self.now().timeIntervalSince(stored.date)
                     // A clock that was set back does not make a registration younger.
-                    if age >= 0, Duration.seconds(age) < interval { return kept.id }
+                    if age >= 0, Duration.seconds(age) < interval { return stored.id }
                 }
                 return try await self.registerNow(
                     platform: platform,
@@ -145,14 +146,14 @@ extension PushClient {
 
     /// Does the same with the token that Apple's system gives the app.
     @discardableResult
-    public func refresh(
+    public func registerIfNeeded(
         platform: String,
         handle: Data,
         tags: [String] = [],
         isSandbox: Bool = false,
         atLeastEvery interval: Duration = .seconds(7 * 86400)
     ) async throws -> String {
-        try await self.refresh(
+        try await self.registerIfNeeded(
             platform: platform,
             handle: Hexadecimal.text(of: handle),
             tags: tags,
@@ -186,11 +187,11 @@ extension PushClient {
         return self.credentials.session
     }
 
-    /// Registers under the kept id, or under a new one; returns the id.
+    /// Registers under the stored id, or under a new one; returns the id.
     private func put(_ body: JSONValue, handle: String) async throws -> String {
-        let kept = self.records.registration?.id
+        let stored = self.records.registration?.id
         var id: String
-        if let kept { id = kept } else { id = try await self.requestRegistration(handle: handle) }
+        if let stored { id = stored } else { id = try await self.requestRegistration(handle: handle) }
         do {
             try await self.put(body, as: id)
         } catch PushClientError.problem(let problem) where problem.code == .registrationGone {

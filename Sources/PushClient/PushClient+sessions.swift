@@ -6,7 +6,7 @@ extension PushClient {
     ///
     /// From then on all clients of this store and account accept answers for that account only. If
     /// an administrator has deleted the account and created it again, the client drops everything
-    /// that it has kept of the old one. Throws a `forbidden` problem if the client has a token
+    /// that it has stored for the old one. Throws a `forbidden` problem if the client has a token
     /// already, and the interference ``Interference/Kind/wrongAccount`` if the session belongs to
     /// another name.
     public func signIn() async throws -> Session {
@@ -28,10 +28,10 @@ extension PushClient {
     /// Signs out: immediately in all processes on this device, and at the server as soon as it can
     /// be reached.
     ///
-    /// The client removes everything that it has kept of the account. From here on this client and
-    /// all others created before it store nothing and throw ``PushClientError/signedOut``. The
+    /// The client removes everything that it has stored for the account. From here on this client
+    /// and all others created before it store nothing and throw ``PushClientError/signedOut``. The
     /// server then ends the registration and, if the client has a token and no password, the
-    /// session. The client keeps the data that this needs, encrypted, until the server has done
+    /// session. The client stores the data that this needs, encrypted, until the server has done
     /// so.
     ///
     /// Returns whether the server's own answers for this account confirm that both have ended. If
@@ -41,12 +41,12 @@ extension PushClient {
     /// the device when it registers.
     ///
     /// On a full disk the client still removes everything, because removing needs no room. If it
-    /// cannot keep the sign-out even then, it asks the server once, and returns `false` without an
-    /// answer.
+    /// cannot store the sign-out even then, it asks the server once, and returns `false` without
+    /// an answer.
     @discardableResult
     public func signOut() async throws -> Bool {
         let account = self.api.own.id
-        let unkept = try await self.inbox.end { registration in
+        let unstored = try await self.inbox.end { registration in
             SignOutOrder(
                 self.api.endpoint?.name ?? "",
                 self.credentials,
@@ -55,7 +55,7 @@ extension PushClient {
             )
         }
         return try await CallDeadline.within(self.deadline) {
-            if let unkept { return await self.signOuts.carryOut(unkept, at: self.server, self.options) }
+            if let unstored { return await self.signOuts.carryOut(unstored, at: self.server, self.options) }
             return try await self.signOuts.finish(at: self.server, self.options)
         }
     }
@@ -77,15 +77,15 @@ extension PushClient {
     /// Completes the waiting sign-outs of all accounts of a store at a server. Returns whether
     /// none is left.
     ///
-    /// A sign-out that needs the next session of its account keeps waiting, and costs no request.
-    /// Call this at the start of the app and when the network is back. Throws temporary refusals
-    /// of the server, such as ``PushClientError/busy(_:retryAfter:)``; without a network it
-    /// returns `false`.
+    /// A sign-out that needs the next session of its account waits on, and costs no
+    /// request. Call this at the start of the app and when the network is back. Throws temporary
+    /// refusals of the server, such as ``PushClientError/busy(_:retryAfter:)``; without a network
+    /// it returns `false`.
     @discardableResult
     public static func finishSignOuts(
         server: URL,
         options: Options,
-        store: AnswerStore
+        store: Store
     ) async throws -> Bool {
         try await CallDeadline.within(options.deadline) {
             var isDone = true

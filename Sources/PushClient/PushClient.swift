@@ -4,9 +4,9 @@ public import Foundation
 /// send.
 ///
 /// Each request carries a `MyToken` of its own, and the client rejects an answer that does not
-/// echo it; with ``Signatures/pinned(_:)`` each answer must be signed, too. The client keeps
-/// answers that passed the checks in an ``AnswerStore``, and returns them with their date when the
-/// network fails or interferes.
+/// echo it; with ``Signatures/pinned(_:)`` each answer must be signed, too. The client caches
+/// answers that passed the checks in a ``PushClient/Store``, and returns them with their date when
+/// the network fails or interferes.
 ///
 /// ```swift
 /// let options = PushClient.Options(signatures: .pinned([pinnedKey]))
@@ -14,13 +14,13 @@ public import Foundation
 /// let session = try await PushClient(server: url, credentials: password, options: options, store: store).signIn()
 /// let client = PushClient(
 ///     server: url,
-///     credentials: .token(session.token, account: "alice"),  // keep the token, and forget the password
+///     credentials: .token(session.token, account: "alice"),  // store the token, and discard the password
 ///     options: options,
 ///     store: store
 /// )
 /// try await client.register(platform: "apns", handle: deviceToken)
-/// show(try await client.kept())  // at once, without network
-/// show(try await client.refresh().value)
+/// show(try await client.cachedInbox())  // at once, without network
+/// show(try await client.sync().value)
 /// ```
 /// A client is cheap to pass around, and any number of calls may run at once. Calls throw
 /// ``PushClientError``, `URLError` and `CancellationError`.
@@ -49,7 +49,7 @@ public struct PushClient: Sendable {
         server: URL,
         credentials: Credentials,
         options: Options,
-        store: AnswerStore = .memory
+        store: Store = .memory
     ) {
         self.server = server
         self.credentials = credentials

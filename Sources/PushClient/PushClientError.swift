@@ -15,7 +15,7 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// which.
     case unauthorized(Problem)
     /// The account was signed out on this device since this client was created. The client sent
-    /// nothing, or kept nothing of the answer.
+    /// nothing, or stored nothing of the answer.
     case signedOut
     /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The task was
     /// refused.

@@ -1,7 +1,7 @@
 public import Foundation
 internal import PushAPI
 
-/// The token that signing in returns: keep it in the system's store for secrets.
+/// The token that signing in returns: store it in the system's store for secrets.
 public struct Session: Sendable, Hashable {
     /// The token that each request sends in place of the password.
     public let token: String

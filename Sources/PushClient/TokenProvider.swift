@@ -1,7 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// The source of a client's token. It asks the app when there is none or the server refuses it.
+/// The source of a client's token. It asks the app when it has no token, or the server refuses the
+/// token.
 ///
 /// One call asks the app at a time; the others wait for its result. A lock rather than an actor,
 /// so that a cancelled call can stop waiting at once.

@@ -14,9 +14,9 @@ internal import Synchronization
 /// ```swift
 /// let server = TestServer()
 /// let id = server.add("Your result is in.")
-/// let inbox = try await server.client().refresh().value
-/// server.network = .portal
-/// let kept = try await server.client(store: store).refresh()  // cached, with its date
+/// let inbox = try await server.client().sync().value
+/// server.network = .captivePortal
+/// let cached = try await server.client(store: store).sync()  // cached, with its date
 /// ```
 /// Its event streams report the notifications that a test adds, so that it also tests
 /// `PushClient.events(platform:silence:)`. It has one account, and accepts all credentials unless
@@ -62,7 +62,7 @@ public final class TestServer: Sendable {
     public func client(
         account: String = "alice",
         options: PushClient.Options? = nil,
-        store: AnswerStore = .memory
+        store: PushClient.Store = .memory
     ) -> PushClient {
         let credentials = PushClient.Credentials.token("spt_\(account)", account: account)
         return PushClient(server: self.url, credentials: credentials, options: options ?? self.options, store: store)
@@ -112,7 +112,7 @@ public final class TestServer: Sendable {
         /// Requests arrive, but no answer comes back.
         case silent
         /// A captive portal answers with its sign-in page.
-        case portal
+        case captivePortal
         /// The network changes a byte of each answer.
         case changed
         /// The network returns the answer to an earlier request.
@@ -171,7 +171,7 @@ public final class TestServer: Sendable {
     func exchange(_ request: TestRequest) -> TestOutcome {
         let (answer, stream, network, offset) = self.state.withLock { state in
             state.requests.append("\(request.method) \(request.path)")
-            guard ![.offline, .silent, .portal].contains(state.network) else {
+            guard ![.offline, .silent, .captivePortal].contains(state.network) else {
                 return (TestAnswer?.none, Int?.none, state.network, state.clockOffset)
             }
             let (answer, stream) =
@@ -181,7 +181,7 @@ public final class TestServer: Sendable {
         if let stream, let answer { return self.head(answer, of: stream, request, network) }
         switch (network, answer) {
         case (.silent, _): return .silence
-        case (.portal, _): return .answer(TestAnswer(200, body: Array("<html>Welcome to our Wi-Fi</html>".utf8)))
+        case (.captivePortal, _): return .answer(TestAnswer(200, body: Array("<html>Welcome to our Wi-Fi</html>".utf8)))
         case (_, nil), (.offline, _): return .failure(.notConnectedToInternet)
         case (.cached, let answer?): return .answer(self.signed(answer, request.withToken("1"), offset))
         case (.cut, let answer?): return .cut(self.signed(answer, request, offset))

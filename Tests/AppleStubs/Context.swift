@@ -29,7 +29,7 @@ var key: SymmetricKey { fatalError() }
 var keyFromKeychain: SymmetricKey { fatalError() }
 var client: PushClient { fatalError() }
 var clients: [PushClient] { fatalError() }
-var store: AnswerStore { fatalError() }
+var store: PushClient.Store { fatalError() }
 var item: NotificationItem { fatalError() }
 var id: Int64 { fatalError() }
 var request: UNNotificationRequest { fatalError() }

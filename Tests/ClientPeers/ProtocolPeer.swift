@@ -56,7 +56,7 @@ package final class ProtocolPeer: Sendable {
     package static func run<Result: Sendable>(
         _ script: @escaping Script,
         options: PushClient.Options = .init(testing: []),
-        store: AnswerStore = .memory,
+        store: PushClient.Store = .memory,
         _ body: @escaping @Sendable (ProtocolPeer, PushClient) async throws -> Result
     ) async throws -> Result {
         try await self.run(script) { peer in
@@ -67,7 +67,7 @@ package final class ProtocolPeer: Sendable {
     package func client(
         _ credentials: PushClient.Credentials = .token("spt_test", account: "alice"),
         options: PushClient.Options = .init(testing: []),
-        store: AnswerStore = .memory
+        store: PushClient.Store = .memory
     ) -> PushClient {
         PushClient(server: self.url, credentials: credentials, options: self.options(options), store: store)
     }

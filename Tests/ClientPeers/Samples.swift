@@ -29,7 +29,7 @@ package func interference(
 ) async -> Interference? {
     do {
         _ = try await call()
-        Issue.record("it was believed", sourceLocation: sourceLocation)
+        Issue.record("it was accepted", sourceLocation: sourceLocation)
     } catch PushClientError.interference(let interference) {
         return interference
     } catch {

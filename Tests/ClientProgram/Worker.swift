@@ -50,7 +50,7 @@ final class Worker {
     }
 
     private func takeStep() async throws {
-        let items = try await self.client.kept().notifications
+        let items = try await self.client.cachedInbox().notifications
         let ids = Set(items.map(\.id))
         guard ids.count == items.count else { throw Wrong(what: "one is there twice") }
         guard ids.isDisjoint(with: self.dismissed) else { throw Wrong(what: "one has come back that was dismissed") }
@@ -75,7 +75,7 @@ final class Worker {
             self.dismissed.insert(id)
             self.say("dismissed \(id)")
         case 10: try await self.client.outbox.flush()
-        default: _ = try await self.client.refresh()
+        default: _ = try await self.client.sync()
         }
     }
 

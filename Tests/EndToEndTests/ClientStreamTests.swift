@@ -45,7 +45,7 @@ import Testing
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")
             #expect(try await self.next(&events) == "\(missed) third")
-            #expect(try await client.refresh().value.notifications.count == 3)
+            #expect(try await client.sync().value.notifications.count == 3)
         }
     }
 
@@ -57,7 +57,7 @@ import Testing
                 credentials: credentials,
                 options: .init(testing: [])
             ).signIn()
-            let store = AnswerStore.memory
+            let store = PushClient.Store.memory
             func client(_ account: String) -> PushClient {
                 PushClient(
                     server: stack.server,

@@ -6,7 +6,8 @@ import Testing
 struct Exchange: Sendable {
     /// A request of a phone to its server, and the phone's state.
     enum Call: CaseIterable, Sendable {
-        case requestRegistration, register, unregister, notification, keptNotification, sync, keptSync, send, markRead
+        case requestRegistration, register, unregister, notification, cachedNotification, sync, cachedInbox, send,
+            markRead
         case markAllRead, dismiss, signIn, signOut
 
         /// Returns the method and the beginning of the path, by which the proxy recognizes the
@@ -16,8 +17,8 @@ struct Exchange: Sendable {
             case .requestRegistration: ("POST", Paths.register)
             case .register: ("PUT", Paths.registration(""))
             case .unregister: ("DELETE", Paths.registration(""))
-            case .notification, .keptNotification: ("GET", Paths.notification(id))
-            case .sync, .keptSync: ("GET", Paths.notifications)
+            case .notification, .cachedNotification: ("GET", Paths.notification(id))
+            case .sync, .cachedInbox: ("GET", Paths.notifications)
             case .send: ("POST", Paths.notifications)
             case .markRead: ("PATCH", Paths.notification(id))
             case .markAllRead: ("POST", Paths.readNotifications)

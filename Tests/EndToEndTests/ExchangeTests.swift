@@ -10,8 +10,8 @@ import Testing
     private enum Outcome: Equatable {
         case named(Interference.Kind)
         /// The client returned its stored value, and still has it.
-        case kept
-        case believed
+        case unchanged
+        case accepted
         case failed(String)
     }
 
@@ -31,9 +31,9 @@ import Testing
                 _ = try await Self.exchanges(visit, planned)
                 for exchange in exchanges {
                     let outcome = try await attempt()
-                    let isKept = [.keptNotification, .keptSync, .signOut].contains(call)
+                    let isUnchanged = [.cachedNotification, .cachedInbox, .signOut].contains(call)
                     let kind = exchange.demand == .asked ? Interference.Kind.signature : .insufficientCoverage
-                    #expect(outcome == (isKept ? .kept : .named(kind)), "\(exchange)")
+                    #expect(outcome == (isUnchanged ? .unchanged : .named(kind)), "\(exchange)")
                 }
                 // The proxy exchanged each request once, and passed none on.
                 let done = try await Self.exchanges(visit, nil)
@@ -104,7 +104,7 @@ import Testing
             // No stored data is lost, and the session that should have ended still belongs to the
             // phone.
             #expect(client.registrationID == registration)
-            #expect(try await client.kept().notifications == inbox)
+            #expect(try await client.cachedInbox().notifications == inbox)
             let after = try await client.sync()
             #expect(after.date == nil && after.value.notifications == inbox)
             #expect(try await client.signOut())
@@ -136,29 +136,29 @@ import Testing
                 let outcome = await Self.outcome(visit, client) {
                     try await $0.register(platform: "stream", handle: "a")
                 }
-                return client.registrationID == nil ? outcome : .believed
+                return client.registrationID == nil ? outcome : .accepted
             }
         case .unregister:
             let client = try visit.client()
             let registration = try await client.register(platform: "stream", handle: "a")
             return {
                 let outcome = await Self.outcome(visit, client) { try await $0.unregister() }
-                return client.registrationID == registration ? outcome : .believed
+                return client.registrationID == registration ? outcome : .accepted
             }
-        case .keptNotification:
+        case .cachedNotification:
             let client = try visit.client()
-            let kept = try await client.notification(id).value
+            let cached = try await client.notification(id).value
             return {
                 // A client that throws has accepted a refusal.
                 let shown = try? await client.notification(id)
-                return shown?.date != nil && shown?.value == kept ? .kept : .believed
+                return shown?.date != nil && shown?.value == cached ? .unchanged : .accepted
             }
-        case .keptSync:
+        case .cachedInbox:
             let client = try visit.client()
-            let kept = try await client.sync().value.notifications
+            let cached = try await client.sync().value.notifications
             return {
                 let shown = try? await client.sync()
-                return shown?.date != nil && shown?.value.notifications == kept ? .kept : .believed
+                return shown?.date != nil && shown?.value.notifications == cached ? .unchanged : .accepted
             }
         case .notification: return fresh { _ = try await $0.notification(id) }
         case .sync: return fresh { _ = try await $0.sync() }
@@ -170,7 +170,7 @@ import Testing
         case .signOut:
             return {
                 // The client retries until the server itself has answered.
-                try await visit.client(.token("none")).signOut() ? .believed : .kept
+                try await visit.client(.token("none")).signOut() ? .accepted : .unchanged
             }
         }
     }
@@ -182,7 +182,7 @@ import Testing
     ) async -> Outcome {
         do {
             try await body(client)
-            return .believed
+            return .accepted
         } catch {
             return visit.kind(of: error).map(Outcome.named) ?? .failed("\(error)")
         }

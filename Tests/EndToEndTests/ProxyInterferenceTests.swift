@@ -10,8 +10,8 @@ import Testing
     func everyInterferenceIsDetectedAndNamed(interferer: Interferer, trust: Interferer.Trust) async throws {
         try await Visit.run(trust, payload: interferer.payload) { visit in
             let phone = try visit.signedInClient()
-            let kept = try await phone.notification(visit.id).value
-            let keptInbox = try await phone.sync().value.notifications
+            let cached = try await phone.notification(visit.id).value
+            let cachedInbox = try await phone.sync().value.notifications
 
             try await visit.site.replaceProxies(with: interferer.layers)
             if interferer.isCache {
@@ -30,7 +30,7 @@ import Testing
             // The client shows its stored value as a stored value.
             if case .interference = interferer.findings(.notification, trust) {
                 let shown = try await phone.notification(visit.id)
-                #expect(shown.value == kept)
+                #expect(shown.value == cached)
                 #expect(shown.date != nil)
             }
             if case .interference = interferer.findings(.sync, trust) {
@@ -40,7 +40,7 @@ import Testing
                     let inbox = try await visit.inbox()
                     #expect(shown.value.notifications == inbox)
                 } else {
-                    #expect(shown.value.notifications == keptInbox)
+                    #expect(shown.value.notifications == cachedInbox)
                     #expect(shown.date != nil)
                 }
             }

@@ -52,7 +52,7 @@ import Testing
                 credentials: .basic(username: "alice", password: Stack.password),
                 options: .init(testing: [])
             )
-            let store = AnswerStore.memory
+            let store = PushClient.Store.memory
             func client(_ session: Session) -> PushClient {
                 let credentials = PushClient.Credentials.token(session.token, account: "alice")
                 return PushClient(
@@ -79,7 +79,7 @@ import Testing
             let alice = try #require(try await devices.user(named: name))
             #expect(try await devices.devices(ofUser: alice.id).isEmpty)
             // The client notices in its next session, and registers the device.
-            let again = try await client(second).refresh(platform: "apns", handle: handle)
+            let again = try await client(second).registerIfNeeded(platform: "apns", handle: handle)
             #expect(again != registration)
             let item = try await owner.send("to the phone")
             let push = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))

@@ -34,9 +34,9 @@ import Testing
         #expect(answered == ["GET 200", "GET 200", "GET 304"])
         // The inbox is the same when the server is gone.
         let (server, inbox) = try #require(last)
-        let kept = try await site.phone(of: server).sync()
-        #expect(kept.date != nil)
-        #expect(kept.value.notifications == inbox.notifications)
+        let cached = try await site.phone(of: server).sync()
+        #expect(cached.date != nil)
+        #expect(cached.value.notifications == inbox.notifications)
     }
 
     @Test(arguments: [false, true])
@@ -73,7 +73,7 @@ import Testing
             let client = PushClient(server: server, credentials: .token("none"), options: other)
             do {
                 _ = try await client.sync()
-                Issue.record("it was believed")
+                Issue.record("it was accepted")
             } catch PushClientError.interference(let interference) {
                 #expect(interference.kind == .signature)
                 #expect(interference.status == 401)
@@ -101,7 +101,7 @@ private struct SyncSite: Sendable {
     static let password = "correct horse battery"
 
     private let folder: TemporaryFolder
-    private let store: AnswerStore
+    private let store: PushClient.Store
     private let options: PushClient.Options
 
     /// With signatures, the client pins the daemon's key.

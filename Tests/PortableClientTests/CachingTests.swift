@@ -11,7 +11,7 @@ import Testing
     import Cryptography
 #endif
 
-/// Tests when the client returns a kept value, and with which date.
+/// Tests when the client returns a cached value, and with which date.
 @Suite(.timeLimit(.minutes(5))) struct CachingTests {
     /// Answers like the server: with a tag, and 304 for a request that has the tag.
     private static func server(
@@ -42,10 +42,10 @@ import Testing
             let confirmed = time.now
             peer.play { _, _ in .hangUp }
             time.pass(60)
-            let kept = try await client.notification(7)
-            #expect(kept.value == first.value)
-            #expect(kept.date == confirmed)
-            #expect(kept.reason?.advice == .offline)
+            let cached = try await client.notification(7)
+            #expect(cached.value == first.value)
+            #expect(cached.date == confirmed)
+            #expect(cached.failure?.advice == .offline)
         }
     }
 
@@ -61,19 +61,19 @@ import Testing
 
     private static let troubles = [
         Trouble(.offline) { _, _ in .hangUp }, Trouble(.offline) { _, _ in .silence },
-        Trouble(.portal) { _, _ in .answer(PeerAnswer(body: "<html>")) },
+        Trouble(.captivePortal) { _, _ in .answer(PeerAnswer(body: "<html>")) },
         Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, body: "<html>")) },
         Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(8))) },
         Trouble(.interference) { request, _ in
             .answer(PeerAnswer(to: request, status: 304, fields: [("ETag", "\"b\"")]))
         },
         Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, status: 304)) },
-        Trouble(.portal) { _, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
-        Trouble(.portal) { _, _ in .answer(PeerAnswer(status: 404)) },
+        Trouble(.captivePortal) { _, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
+        Trouble(.captivePortal) { _, _ in .answer(PeerAnswer(status: 404)) },
     ]
 
     /// Covers a missing server, a captive portal, and a silent server: each time the client
-    /// returns the kept value with its date and the advice for the user.
+    /// returns the cached value with its date and the advice for the user.
     @Test(arguments: Self.troubles.indices)
     func cachedValueIsShownWhenTheServerIsUnreachable(_ index: Int) async throws {
         let trouble = Self.troubles[index]
@@ -85,11 +85,11 @@ import Testing
             let item = try await client.notification(7).value
             time.pass(3600)
             peer.play(trouble.script)
-            let kept = try await client.notification(7)
-            #expect(kept.value == item)
-            #expect(kept.date == date)
-            #expect(kept.reason?.advice == trouble.advice)
-            // Without a kept value there is nothing to show.
+            let cached = try await client.notification(7)
+            #expect(cached.value == item)
+            #expect(cached.date == date)
+            #expect(cached.failure?.advice == trouble.advice)
+            // Without a cached value there is nothing to show.
             await #expect(throws: (any Error).self) { try await client.notification(9) }
         }
     }
@@ -102,8 +102,8 @@ import Testing
             await #expect(throws: PushClientError.self) { try await client.notification(7) }
             peer.play { _, _ in .hangUp }
             // A notification that the server has called gone stays gone.
-            let kept = try? await client.notification(7)
-            #expect((kept == nil) == [404, 410].contains(code.status))
+            let cached = try? await client.notification(7)
+            #expect((cached == nil) == [404, 410].contains(code.status))
         }
     }
 
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test func unsignedCachedValueIsHiddenIfSignaturesAreRequired() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.server(), store: store) { peer, client in
             _ = try await client.notification(7)
             peer.play { _, _ in .hangUp }
@@ -195,7 +195,7 @@ import Testing
     @Test func cacheIsSeparateForEachAccountAndServer() async throws {
         let folder = try ScratchFolder()
         for store in [
-            AnswerStore.memory, .folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256)),
+            PushClient.Store.memory, .folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256)),
         ] {
             try await ProtocolPeer.run(Self.server(), store: store) { peer, client in
                 _ = try await client.notification(7)
@@ -249,9 +249,9 @@ import Testing
     @Test func aFetchedValueIsMapped() {
         let date = Date(timeIntervalSince1970: 7)
         #expect(Fetched.fresh(7).map { $0 + 1 } == .fresh(8))
-        let reason = CacheReason.network(.timedOut)
+        let reason = FetchFailure.network(.timedOut)
         #expect(Fetched.cached(7, date, because: reason).map { "\($0)" } == .cached("7", date, because: reason))
-        #expect(Fetched.fresh(7).reason == nil)
+        #expect(Fetched.fresh(7).failure == nil)
     }
 
     @Test func dismissingAMissingNotificationSucceeds() async throws {

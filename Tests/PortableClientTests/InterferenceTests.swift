@@ -112,9 +112,9 @@ import Testing
                 .answer(PeerAnswer(to: request.exchanged(for: "/nothing"), .notFound, key: Tampering.key))
             }
             for _ in 0..<2 {
-                let kept = try await client.notification(7)
-                #expect(kept.value == fetched.value)
-                #expect(kept.date != nil)
+                let cached = try await client.notification(7)
+                #expect(cached.value == fetched.value)
+                #expect(cached.date != nil)
             }
             let found = await interference { try await client.dismiss(7) }
             #expect(found?.kind == .signature)

@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [
-        TestServer.Network.offline, .portal, .changed, .cached, .cut,
+        TestServer.Network.offline, .captivePortal, .changed, .cached, .cut,
     ])
     func placeholderIsShownIfTheFetchFails(network: TestServer.Network) async {
         let id = self.server.add("text")
@@ -110,14 +110,14 @@ import Testing
     }
 
     @Test func appReadsTheExtensionsFetchWithoutANetwork() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         let id = self.server.add("text")
         let helper = self.helper([self.server.client(store: store)])
         await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
         self.server.network = .offline
-        let kept = try await self.server.client(store: store).notification(id)
-        #expect(kept.value.payload?.text == "text")
-        #expect(kept.date != nil)
+        let cached = try await self.server.client(store: store).notification(id)
+        #expect(cached.value.payload?.text == "text")
+        #expect(cached.date != nil)
     }
 
     @Test func pushIsFetchedForItsOwnAccount() async throws {

@@ -33,7 +33,7 @@ import Testing
         // The signatures have the current time, but the test's clock may differ.
         options.signatureTolerance = .seconds(10 * 86400)
         options.now = now
-        let store = AnswerStore.folder(URL(fileURLWithPath: self.folder.file("store")), key: self.key)
+        let store = PushClient.Store.folder(URL(fileURLWithPath: self.folder.file("store")), key: self.key)
         return peer.client(.token("t", account: "alice"), options: options, store: store)
     }
 
@@ -44,7 +44,7 @@ import Testing
     @Test func queuedTasksAreShownAsDoneAndSentInOrder() async throws {
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
-            let ids = try await client.refresh().value.notifications.map(\.id)
+            let ids = try await client.sync().value.notifications.map(\.id)
             let count = peer.requests.count
             try await client.outbox.markRead(ids[0])
             try await client.outbox.markRead(ids[1])
@@ -53,14 +53,14 @@ import Testing
             try await client.outbox.markRead(ids[3], false)
             #expect(peer.requests.count == count, "nothing waits for the network")
             for shown in [client, self.client(peer)] {
-                let items = try await shown.kept().notifications
+                let items = try await shown.cachedInbox().notifications
                 #expect(items.map(\.id) == [ids[0], ids[1], ids[3]])
                 #expect(items.map(\.isRead) == [true, true, false])
-                #expect(try await shown.kept(ids[0])?.isRead == true)
-                #expect(try await shown.kept(ids[2]) == nil)
+                #expect(try await shown.cachedNotification(ids[0])?.isRead == true)
+                #expect(try await shown.cachedNotification(ids[2]) == nil)
                 #expect(try await shown.outbox.count == 5)
             }
-            _ = try await client.refresh()
+            _ = try await client.sync()
             #expect(
                 peer.requests[count...].map { "\($0.method) \($0.path)" } == [
                     "POST /api/notifications/read", "POST /api/notifications", "DELETE /api/notifications/\(ids[2])",
@@ -68,7 +68,11 @@ import Testing
                 ]
             )
             #expect(try await client.outbox.count == 0)
-            #expect(try await client.kept().notifications.map(\.payload?.text) == ["text 0", "text 1", "text 3", "a"])
+            #expect(
+                try await client.cachedInbox().notifications.map(\.payload?.text) == [
+                    "text 0", "text 1", "text 3", "a",
+                ]
+            )
         }
     }
 
@@ -112,7 +116,7 @@ import Testing
             let failures = try await self.client(peer).outbox.failures
             #expect(failures == [Outbox.Failure(key: key, notification: nil, code: "payload-too-large")])
             #expect(self.server.change { $0.entries.values.contains { $0.payload == "small" } })
-            for failure in failures { try await client.outbox.forget(failure) }
+            for failure in failures { try await client.outbox.discard(failure) }
             #expect(try await client.outbox.failures.isEmpty)
         }
     }
@@ -135,14 +139,14 @@ import Testing
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
-            let id = try #require(try await client.refresh().value.notifications.first?.id)
+            let id = try #require(try await client.sync().value.notifications.first?.id)
             try await client.outbox.dismiss(id)
             self.server.change { $0.add("new", lasting: 3600) }
             peer.play { request, index in
                 guard request.method == "DELETE" else { return script(request, index) }
                 return .answer(PeerAnswer(to: request, code, key: self.server.key))
             }
-            let inbox = try await client.refresh()
+            let inbox = try await client.sync()
             #expect(inbox.date == nil)
             #expect(inbox.value.notifications.map(\.payload?.text) == ["text 1", "text 2", "text 3", "new"])
             #expect(try await client.outbox.count == 1)
@@ -272,8 +276,8 @@ import Testing
         try await ProtocolPeer.run(self.server.script) { peer in
             let client = self.client(peer)
             await #expect(throws: (any Error).self) { try await client.outbox.send("a") }
-            // The inbox is then kept in memory.
-            let inbox = try await client.refresh().value
+            // The inbox is then cached in memory.
+            let inbox = try await client.sync().value
             #expect(inbox.notifications.count == 4)
         }
     }
@@ -282,10 +286,10 @@ import Testing
         let script = self.server.script
         try await ProtocolPeer.run(script) { peer in
             let client = self.client(peer)
-            let id = try #require(try await client.refresh().value.notifications.first?.id)
+            let id = try #require(try await client.sync().value.notifications.first?.id)
             peer.play { _, _ in .hangUp }
             try await client.outbox.dismiss(id)
-            let inbox = try await client.refresh()
+            let inbox = try await client.sync()
             #expect(inbox.date != nil)
             #expect(inbox.value.notifications.count == 3)
             #expect(try await client.outbox.count == 1)

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func registrationIDIsRequestedOnceAndReused() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Registry().script, store: store) { peer, client async throws in
             #expect(client.registrationID == nil)
             #expect(try await client.register(platform: "apns", handle: "a+b/c d&e=ä", tags: ["news"]) == "id-1")
@@ -51,9 +51,9 @@ import Testing
             #expect(peer.requests.last?.body == body)
             // Another environment makes it another registration.
             let count = peer.requests.count
-            try await client.refresh(platform: "apns", handle: "a", isSandbox: true)
+            try await client.registerIfNeeded(platform: "apns", handle: "a", isSandbox: true)
             #expect(peer.requests.count == count)
-            try await client.refresh(platform: "apns", handle: "a")
+            try await client.registerIfNeeded(platform: "apns", handle: "a")
             #expect(peer.requests.count == count + 1)
             _ = try? await client.send("x")
             _ = try? await client.sync()
@@ -88,12 +88,12 @@ import Testing
         }
     }
 
-    @Test func refreshRegistersAgainOnlyForAReason() async throws {
+    @Test func registerIfNeededSendsARequestOnlyForAReason() async throws {
         let time = ManualTime()
         try await ProtocolPeer.run(Registry().script, options: time.options) { peer, client async throws in
-            func refresh(_ handle: String, _ tags: [String] = [], platform: String = "apns") async throws -> Int {
+            func register(_ handle: String, _ tags: [String] = [], platform: String = "apns") async throws -> Int {
                 let before = peer.requests.count
-                _ = try await client.refresh(
+                _ = try await client.registerIfNeeded(
                     platform: platform,
                     handle: handle,
                     tags: tags,
@@ -101,42 +101,42 @@ import Testing
                 )
                 return peer.requests.count - before
             }
-            #expect(try await refresh("a", ["x", "y"]) == 2)
-            #expect(try await refresh("a", ["y", "x"]) == 0)
+            #expect(try await register("a", ["x", "y"]) == 2)
+            #expect(try await register("a", ["y", "x"]) == 0)
             time.pass(3599)
-            #expect(try await refresh("a", ["x", "y"]) == 0)
+            #expect(try await register("a", ["x", "y"]) == 0)
             time.pass(1)
-            #expect(try await refresh("a", ["x", "y"]) == 1)
-            #expect(try await refresh("b", ["x", "y"]) == 1)
-            #expect(try await refresh("b", ["x"]) == 1)
-            #expect(try await refresh("b", ["x"], platform: "fcm") == 1)
+            #expect(try await register("a", ["x", "y"]) == 1)
+            #expect(try await register("b", ["x", "y"]) == 1)
+            #expect(try await register("b", ["x"]) == 1)
+            #expect(try await register("b", ["x"], platform: "fcm") == 1)
             time.pass(-7200)
-            #expect(try await refresh("b", ["x"], platform: "fcm") == 1)
+            #expect(try await register("b", ["x"], platform: "fcm") == 1)
         }
     }
 
     /// The end of a session at the server also ends its device: the next session registers it.
     @Test func anotherSessionRegistersTheDeviceAgain() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Registry().script) { peer, _ async throws in
-            func refresh(_ credentials: PushClient.Credentials) async throws -> Int {
+            func register(_ credentials: PushClient.Credentials) async throws -> Int {
                 let before = peer.requests.count
-                _ = try await peer.client(credentials, store: store).refresh(platform: "apns", handle: "ab")
+                _ = try await peer.client(credentials, store: store).registerIfNeeded(platform: "apns", handle: "ab")
                 return peer.requests.count - before
             }
-            func refresh(_ token: String) async throws -> Int { try await refresh(.token(token, account: "alice")) }
-            #expect(try await refresh("spt_firstfirstfirst") == 2)
-            #expect(try await refresh("spt_firstfirstfirst") == 0)
-            #expect(try await refresh("spt_second") == 1)
+            func register(_ token: String) async throws -> Int { try await register(.token(token, account: "alice")) }
+            #expect(try await register("spt_firstfirstfirst") == 2)
+            #expect(try await register("spt_firstfirstfirst") == 0)
+            #expect(try await register("spt_second") == 1)
             // The first call after a start asks the app's closure.
             let provided = PushClient.Credentials.tokens(account: "alice") { _ in "spt_second" }
-            #expect(try await refresh(provided) == 0)
-            #expect(try await refresh(.tokens(account: "alice") { _ in "spt_third" }) == 1)
-            #expect(try await refresh(.tokens(account: "alice") { _ in throw URLError(.notConnectedToInternet) }) == 0)
+            #expect(try await register(provided) == 0)
+            #expect(try await register(.tokens(account: "alice") { _ in "spt_third" }) == 1)
+            #expect(try await register(.tokens(account: "alice") { _ in throw URLError(.notConnectedToInternet) }) == 0)
             // An issuer's tokens change often, and are not sessions.
-            #expect(try await refresh("of an issuer") == 1)
-            #expect(try await refresh("the next one") == 0)
-            #expect(try await refresh(.basic(username: "alice", password: "secret")) == 0)
+            #expect(try await register("of an issuer") == 1)
+            #expect(try await register("the next one") == 0)
+            #expect(try await register(.basic(username: "alice", password: "secret")) == 0)
         }
     }
 
@@ -148,7 +148,7 @@ import Testing
             return .answer(PeerAnswer(to: request, body: id.isEmpty ? "" : "\"\(id)\""))
         }) { peer, client in
             let ids = try await withThrowingTaskGroup(of: String.self) { group in
-                for _ in 0..<5 { group.addTask { try await client.refresh(platform: "apns", handle: "ab") } }
+                for _ in 0..<5 { group.addTask { try await client.registerIfNeeded(platform: "apns", handle: "ab") } }
                 group.addTask { try await client.register(platform: "apns", handle: "ab") }
                 return try await group.reduce(into: []) { $0.append($1) }
             }

@@ -35,17 +35,17 @@ import Testing
     }
 
     @Test func sharingMakesAnotherRegistration() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.registry("one")) { peer in
             let alone = peer.client(store: store)
             try await alone.register(platform: "apns", handle: Data([0xAB, 0x01]))
             #expect(peer.requests.last?.body == #"{"Platform":"apns","Handle":"ab01","Tags":[]}"#)
-            try await alone.refresh(platform: "apns", handle: "ab01")
+            try await alone.registerIfNeeded(platform: "apns", handle: "ab01")
             #expect(peer.requests.count == 2)
             let shared = peer.client(options: Self.sharing, store: store)
-            try await shared.refresh(platform: "apns", handle: Data([0xAB, 0x01]))
+            try await shared.registerIfNeeded(platform: "apns", handle: Data([0xAB, 0x01]))
             #expect(peer.requests.last?.body == #"{"Platform":"apns","Handle":"ab01","Tags":[],"Shared":true}"#)
-            try await shared.refresh(platform: "apns", handle: "ab01")
+            try await shared.registerIfNeeded(platform: "apns", handle: "ab01")
             #expect(peer.requests.count == 3)
         }
     }

@@ -36,7 +36,7 @@ import Testing
         try await ProtocolPeer.run(Self.script(server)) { peer in
             let client = peer.client(.token("t", account: "alice"))
             try await client.register(platform: "apns", handle: "a")
-            _ = try await client.refresh()
+            _ = try await client.sync()
             let count = peer.requests.count
             #expect(try await client.signOut())
             #expect(
@@ -44,8 +44,8 @@ import Testing
                     == ["DELETE /api/register/id-1", "DELETE /api/sessions/current"]
             )
             #expect(peer.requests.suffix(2).allSatisfy { $0.fields["authorization"] == "Bearer t" })
-            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
-            await #expect(throws: PushClientError.signedOut) { try await client.refresh() }
+            await #expect(throws: PushClientError.signedOut) { try await client.cachedInbox() }
+            await #expect(throws: PushClientError.signedOut) { try await client.sync() }
             await #expect(throws: PushClientError.signedOut) { try await client.notification(7) }
             #expect(client.registrationID == nil)
             #expect(peer.requests.count == count + 2)
@@ -58,14 +58,14 @@ import Testing
         let folder = try ScratchFolder()
         let place = URL(fileURLWithPath: folder.path)
         let key = SymmetricKey(size: .bits256)
-        let memory = AnswerStore.memory
+        let memory = PushClient.Store.memory
         let server = Self.server()
         try await ProtocolPeer.run(Self.script(server)) { peer in
             // Each store is that of another start of the app.
-            func store() -> AnswerStore { isFolder ? .folder(place, key: key) : memory }
+            func store() -> PushClient.Store { isFolder ? .folder(place, key: key) : memory }
             let client = peer.client(.token("t", account: "alice"), store: store())
             try await client.register(platform: "apns", handle: "a")
-            _ = try await client.refresh()
+            _ = try await client.sync()
             peer.play { _, _ in .hangUp }
             #expect(try await !client.signOut())
             #expect(try await !PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
@@ -74,11 +74,11 @@ import Testing
             // The next session begins at once, empty, and keeps its own data.
             peer.play(Self.script(server))
             let next = peer.client(.token("u", account: "alice"), store: store())
-            #expect(try await next.kept().notifications.isEmpty)
+            #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            let inbox = try await next.refresh().value
+            let inbox = try await next.sync().value
             #expect(inbox.notifications.count == 3 && inbox.arrived.count == 3)
-            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
+            await #expect(throws: PushClientError.signedOut) { try await client.cachedInbox() }
 
             let count = peer.requests.count
             #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store()))
@@ -91,13 +91,13 @@ import Testing
                 "once"
             )
             #expect(peer.requests.count == count + 2)
-            #expect(try await next.kept().notifications.count == 3)
+            #expect(try await next.cachedInbox().notifications.count == 3)
         }
     }
 
     /// Sign-outs of another server wait for that server.
     @Test func signOutIsSentToItsOwnServerOnly() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
             let client = peer.client(.basic(username: "alice", password: "p"), store: store)
             #expect(try await client.signOut(), "a password alone ends nothing at the server")
@@ -118,14 +118,14 @@ import Testing
         server.change { $0.pageSize = 1 }
         for round in 0..<10 {
             let folder = try ScratchFolder()
-            let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
+            let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
             try await ProtocolPeer.run(Self.script(server)) { peer async throws in
                 let credentials = PushClient.Credentials.token("t", account: "alice")
                 let clients = (0..<3).map { _ in peer.client(credentials, store: store) }
                 await withTaskGroup(of: Void.self) { group in
                     for client in clients {
                         // The errors of these calls depend on their progress.
-                        group.addTask { _ = try? await client.refresh() }
+                        group.addTask { _ = try? await client.sync() }
                         group.addTask { _ = try? await client.notification(7) }
                         group.addTask { _ = try? await client.register(platform: "apns", handle: "a") }
                     }
@@ -135,7 +135,7 @@ import Testing
                     }
                 }
                 let next = peer.client(credentials, store: store)
-                #expect(try await next.kept().notifications.isEmpty)
+                #expect(try await next.cachedInbox().notifications.isEmpty)
                 #expect(next.registrationID == nil)
             }
         }
@@ -144,7 +144,7 @@ import Testing
     /// The session may have ended, or somebody has sent the request without its token: the client
     /// cannot know.
     @Test func refusedTokenEndsAWaitingSignOut() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, .unauthorized)) }) {
             peer async throws in
             #expect(try await !peer.client(.token("t"), store: store).signOut())
@@ -155,20 +155,20 @@ import Testing
 
     // MARK: - Tokens that the app gives
 
-    private static func told(_ peer: ProtocolPeer, from count: Int) -> [String] {
+    private static func signOutRequests(_ peer: ProtocolPeer, from count: Int) -> [String] {
         peer.requests[count...].map { "\($0.method) \($0.path) \($0.fields["authorization"] ?? "")" }
     }
 
     /// The app has just started, and no call has asked for a token yet.
     @Test func aSignOutBeforeTheFirstCallAsksForAToken() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(Self.server())) { peer async throws in
             func client() -> PushClient { peer.client(.tokens(account: "alice") { _ in "t" }, store: store) }
             try await client().register(platform: "apns", handle: "a")
             let count = peer.requests.count
             #expect(try await client().signOut())
             #expect(
-                Self.told(peer, from: count)
+                Self.signOutRequests(peer, from: count)
                     == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
             )
         }
@@ -188,7 +188,7 @@ import Testing
             let count = peer.requests.count
             #expect(try await client.signOut())
             #expect(
-                Self.told(peer, from: count) == [
+                Self.signOutRequests(peer, from: count) == [
                     "DELETE /api/register/id-1 Bearer t1", "DELETE /api/register/id-1 Bearer t2",
                     "DELETE /api/sessions/current Bearer t2",
                 ]
@@ -199,7 +199,7 @@ import Testing
     /// There is no valid token. The account's next session ends the device of the session before.
     @Test(arguments: [false, true]) func signOutWithoutAValidTokenStaysIncomplete(isProvided: Bool) async throws {
         struct Offline: Error {}
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         let ids = Counter()
         let script: ProtocolPeer.Script = { request, _ in
             if request.fields["authorization"] == "Bearer dead" {
@@ -214,7 +214,9 @@ import Testing
             let client = peer.client(isProvided ? provided : .token("dead", account: "alice"), store: store)
             var count = peer.requests.count
             #expect(try await !client.signOut())
-            #expect(Self.told(peer, from: count) == (isProvided ? [] : ["DELETE /api/register/id-0 Bearer dead"]))
+            #expect(
+                Self.signOutRequests(peer, from: count) == (isProvided ? [] : ["DELETE /api/register/id-0 Bearer dead"])
+            )
             count = peer.requests.count
             func finish() async throws -> Bool {
                 try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store)
@@ -224,7 +226,7 @@ import Testing
 
             let next = peer.client(.token("u", account: "alice"), store: store)
             try await next.register(platform: "apns", handle: "b")
-            #expect(Self.told(peer, from: count).last == "DELETE /api/register/id-0 Bearer u")
+            #expect(Self.signOutRequests(peer, from: count).last == "DELETE /api/register/id-0 Bearer u")
             #expect(next.registrationID == "id-1")
             count = peer.requests.count
             #expect(try await finish())
@@ -234,7 +236,7 @@ import Testing
 
     /// The server gives one device of one user one id, in any session.
     @Test func anEarlierSignOutDoesNotEndTheDeviceOfTheNextSession() async throws {
-        let (server, store) = (Self.server(), AnswerStore.memory)
+        let (server, store) = (Self.server(), PushClient.Store.memory)
         try await ProtocolPeer.run(Self.script(server)) { peer async throws in
             let client = peer.client(.token("t", account: "alice"), store: store)
             try await client.register(platform: "apns", handle: "a")
@@ -245,7 +247,7 @@ import Testing
             #expect(try await next.register(platform: "apns", handle: "a") == "id-1")
             let count = peer.requests.count
             #expect(try await PushClient.finishSignOuts(server: peer.url, options: peer.options(), store: store))
-            #expect(Self.told(peer, from: count) == ["DELETE /api/sessions/current Bearer t"])
+            #expect(Self.signOutRequests(peer, from: count) == ["DELETE /api/sessions/current Bearer t"])
         }
     }
 
@@ -264,7 +266,7 @@ import Testing
             made.withLock { $0 = client }
             try await client.register(platform: "apns", handle: "a")
             peer.play { request, _ in .answer(PeerAnswer(to: request, .tokenExpired)) }
-            await #expect(throws: PushClientError.signedOut) { try await client.refresh() }
+            await #expect(throws: PushClientError.signedOut) { try await client.sync() }
             #expect(client.registrationID == nil)
         }
     }
@@ -295,7 +297,7 @@ import Testing
                 try await client.register(platform: "apns", handle: "a")
             }
             #expect(
-                Self.told(peer, from: 2)
+                Self.signOutRequests(peer, from: 2)
                     == ["DELETE /api/register/id-1 Bearer t", "DELETE /api/sessions/current Bearer t"]
             )
             let count = peer.requests.count
@@ -307,7 +309,7 @@ import Testing
     }
 
     @Test func finishingSignOutsHasOneDeadline() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run({ _, _ in .hangUp }) { peer async throws in
             for account in ["alice", "bob"] {
                 #expect(try await !peer.client(.token("t", account: account), store: store).signOut())

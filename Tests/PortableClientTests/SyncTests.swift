@@ -154,7 +154,7 @@ import Testing
     @Test func cachedInboxIsShownWhenTheServerIsUnreachable() async throws {
         let time = ManualTime()
         let folder = try ScratchFolder()
-        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
+        let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
         let server = Self.server(3)
         try await ProtocolPeer.run(server.script, options: time.options, store: store) { peer, client in
             peer.play { _, _ in .hangUp }
@@ -181,7 +181,7 @@ import Testing
             let item = try await client.notification(2)
             #expect(item.value == inbox.notifications[1])
             #expect(item.date == confirmed)
-            #expect(item.reason?.advice == .interference)
+            #expect(item.failure?.advice == .interference)
         }
     }
 
@@ -192,15 +192,15 @@ import Testing
             peer.play { request, index in index < 2 ? .answer(server.answer(request)) : .hangUp }
             // The inbox was never complete, so it has no date.
             await #expect(throws: URLError.self) { try await client.sync() }
-            let part = try await client.kept()
+            let part = try await client.cachedInbox()
             #expect(part.notifications.count == 4)
-            #expect(part.completeAt == nil)
+            #expect(part.syncedAt == nil)
             let count = peer.requests.count
             peer.play(server.script)
             let inbox = try await client.sync().value
             #expect(inbox.notifications.count == 6)
-            #expect(inbox.arrived == Array(1...6), "what the call that failed has not told is told")
-            #expect(inbox.completeAt != nil)
+            #expect(inbox.arrived == Array(1...6), "the changes that the failed call has not reported")
+            #expect(inbox.syncedAt != nil)
             #expect(peer.requests[count...].map(\.target) == ["/api/notifications?limit=500&since=c4"])
         }
     }
@@ -248,7 +248,7 @@ import Testing
             peer.play { _, _ in .hangUp }
             #expect(try await client.sync().value.notifications.map(\.id).sorted() == [1, 2])
         }
-        // A `no-store` list that does not say which items it means: no payload is kept.
+        // A `no-store` list that does not say which items it means: no payload is cached.
         let silent = ListServer()
         for id in 1...2 { silent.put(Int64(id), Samples.item(Int64(id))) }
         silent.change { $0.directive = "no-store" }
@@ -297,12 +297,12 @@ import Testing
                 return "t\(names.next())"
             }
             let client = peer.client(credentials)
-            _ = try await client.refresh()
+            _ = try await client.sync()
             let account = client.records.account
             let name = try #require(try account.read().index.names.first)
             account.files.removeEntry(name, in: account.folder)
             ends.withLock { $0 = [] }
-            #expect(try await client.refresh().value.notifications.count == 3)
+            #expect(try await client.sync().value.notifications.count == 3)
             let seen = ends.withLock { $0 }
             #expect(seen.count == 2 && Set(seen).count == 1 && seen.first != .some(nil))
         }

@@ -32,18 +32,18 @@ import Testing
     @Test func aClientCollectsMarksAndDismisses() async throws {
         let client = self.server.client()
         let ids = (0..<3).map { self.server.add("payload \($0)") }
-        let inbox = try await client.refresh().value
+        let inbox = try await client.sync().value
         #expect(inbox.notifications.map(\.id) == ids)
         #expect(inbox.arrived == ids)
         #expect(try await client.markRead(ids[0]).isRead)
         #expect(try await client.markRead([ids[1], 99]) == [ids[1]])
         try await client.dismiss(ids[2])
         self.server.add("later")
-        let next = try await client.refresh()
+        let next = try await client.sync()
         #expect(next.value.notifications.map(\.isRead) == [true, true, false])
         #expect(next.map(\.deleted).value.contains(ids[2]) || next.value.notifications.count == 3)
         #expect(next.date == nil)
-        #expect(try await client.refresh().value.arrived.isEmpty)
+        #expect(try await client.sync().value.arrived.isEmpty)
         #expect(self.server.requests.last == "GET /api/notifications")
         #expect(self.server.notifications.map(\.isRead) == [true, true, false])
     }
@@ -56,14 +56,14 @@ import Testing
         _ = await self.failure { try await client.outbox.flush() }
         self.server.network = .fine
         #expect(try await client.outbox.count == 1)
-        #expect(try await client.refresh().value.notifications.map(\.payload?.text) == ["once"])
+        #expect(try await client.sync().value.notifications.map(\.payload?.text) == ["once"])
         #expect(try await client.outbox.count == 0)
         #expect(self.server.notifications.count == 1)
     }
 
     @Test func manyNotificationsComeInPages() async throws {
         for number in 0..<1203 { self.server.add("payload \(number)") }
-        #expect(try await self.server.client().refresh().value.notifications.count == 1203)
+        #expect(try await self.server.client().sync().value.notifications.count == 1203)
         #expect(self.server.requests.count == 3)
     }
 
@@ -81,7 +81,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (TestServer.Network.portal, Interference.Kind.missingEcho), (.changed, .signature), (.cached, .wrongEcho),
+        (TestServer.Network.captivePortal, Interference.Kind.missingEcho), (.changed, .signature),
+        (.cached, .wrongEcho),
         (.cut, .truncated),
     ])
     func eachInterferenceIsFound(network: TestServer.Network, kind: Interference.Kind) async throws {
@@ -92,20 +93,20 @@ import Testing
 
     @Test func aWrongClockIsFound() async throws {
         self.server.clockOffset = .seconds(3600)
-        let found = await self.kind { try await self.server.client().refresh() }
+        let found = await self.kind { try await self.server.client().sync() }
         #expect(found == .wrongClock)
     }
 
     @Test func cachedInboxIsDatedWithoutANetwork() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         let client = self.server.client(store: store)
         self.server.add("secret")
-        _ = try await client.refresh()
-        for network in [TestServer.Network.offline, .portal, .changed] {
+        _ = try await client.sync()
+        for network in [TestServer.Network.offline, .captivePortal, .changed] {
             self.server.network = network
-            let kept = try await self.server.client(store: store).refresh()
-            #expect(kept.date != nil)
-            #expect(kept.value.notifications.count == 1)
+            let cached = try await self.server.client(store: store).sync()
+            #expect(cached.date != nil)
+            #expect(cached.value.notifications.count == 1)
         }
     }
 
@@ -113,7 +114,7 @@ import Testing
         self.server.network = .silent
         var options = self.server.options
         options.deadline = .milliseconds(100)
-        let error = try #require(await self.failure { try await self.server.client(options: options).refresh() })
+        let error = try #require(await self.failure { try await self.server.client(options: options).sync() })
         #expect(PushClient.Advice(for: error) == .offline)
     }
 
@@ -121,7 +122,7 @@ import Testing
         let client = self.server.client()
         self.server.takesCredentials = false
         let refused = try #require(await self.failure { try await client.notification(1) })
-        #expect(PushClient.Advice(for: refused) == .signedOut)
+        #expect(PushClient.Advice(for: refused) == .signIn)
         self.server.takesCredentials = true
         self.server.isBusy = true
         let busy = try #require(await self.failure { try await client.notification(1) } as? PushClientError)
@@ -169,7 +170,7 @@ import Testing
             let push = try await self.push(&events, &trouble)
             #expect(push?.id == id)
             #expect(push?.text == text)
-            #expect(try await client.kept(id)?.payload?.text == text)
+            #expect(try await client.cachedNotification(id)?.payload?.text == text)
         }
         #expect(trouble.isEmpty)
         try await client.signOut()
@@ -177,7 +178,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (TestServer.Network.offline, PushClient.Advice.offline), (.portal, .portal), (.cached, .interference),
+        (TestServer.Network.offline, PushClient.Advice.offline), (.captivePortal, .captivePortal),
+        (.cached, .interference),
     ])
     func streamReconnectsAfterANetworkFailure(network: TestServer.Network, advice: PushClient.Advice) async throws {
         var (events, trouble) = (self.streaming.events().makeAsyncIterator(), [PushClient.Advice]())
@@ -221,11 +223,11 @@ import Testing
         other.add("other")
         self.server.add("own")
         self.server.add("own")
-        #expect(try await other.client().refresh().value.notifications.count == 1)
-        #expect(try await self.server.client().refresh().value.notifications.count == 2)
+        #expect(try await other.client().sync().value.notifications.count == 1)
+        #expect(try await self.server.client().sync().value.notifications.count == 2)
         // Each server has a key of its own, and only its own sessions reach it.
         let stranger = PushClient(server: self.server.url, credentials: .token("t"), options: other.options)
-        let found = await self.kind { try await stranger.refresh() }
+        let found = await self.kind { try await stranger.sync() }
         #expect(found == .signature)
     }
 }

@@ -20,21 +20,21 @@ import Testing
     }
 
     @Test func cachedInboxIsReadWithoutANetwork() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         let time = ManualTime()
         let server = Self.server(3)
         try await ProtocolPeer.run(server.script, options: time.options, store: store) { peer, client in
-            let nothing = try await client.kept()
-            #expect(nothing.notifications.isEmpty && nothing.completeAt == nil)
-            let fresh = try await client.refresh().value
-            #expect(fresh.completeAt == time.now)
+            let nothing = try await client.cachedInbox()
+            #expect(nothing.notifications.isEmpty && nothing.syncedAt == nil)
+            let fresh = try await client.sync().value
+            #expect(fresh.syncedAt == time.now)
             let count = peer.requests.count
-            let kept = try await peer.client(options: time.options, store: store).kept()
-            #expect(kept.notifications == fresh.notifications)
-            #expect(kept.completeAt == time.now)
-            #expect(kept.arrived.isEmpty, "the refresh has told it")
-            #expect(try await client.kept(2)?.payload == .string("payload 2"))
-            #expect(try await client.kept(4) == nil)
+            let cached = try await peer.client(options: time.options, store: store).cachedInbox()
+            #expect(cached.notifications == fresh.notifications)
+            #expect(cached.syncedAt == time.now)
+            #expect(cached.arrived.isEmpty, "the sync has reported it")
+            #expect(try await client.cachedNotification(2)?.payload == .string("payload 2"))
+            #expect(try await client.cachedNotification(4) == nil)
             #expect(peer.requests.count == count)
         }
     }
@@ -45,24 +45,24 @@ import Testing
         let (place, key) = (URL(fileURLWithPath: folder.path), SymmetricKey(size: .bits256))
         let server = Self.server(2)
         try await ProtocolPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
-            _ = try await app.refresh()
+            _ = try await app.sync()
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(9))) }
             let fetched = try await peer.client(store: .folder(place, key: key)).notification(9)
             #expect(fetched.date == nil)
-            let kept = try await app.kept()
-            #expect(kept.notifications.map(\.id) == [1, 2, 9])
-            #expect(kept.arrived == [9])
+            let cached = try await app.cachedInbox()
+            #expect(cached.notifications.map(\.id) == [1, 2, 9])
+            #expect(cached.arrived == [9])
             peer.play { _, _ in .hangUp }
-            let cached = try await app.refresh()
-            #expect(cached.date != nil && cached.value.arrived == [9])
-            #expect(try await app.kept().arrived.isEmpty)
+            let synced = try await app.sync()
+            #expect(synced.date != nil && synced.value.arrived == [9])
+            #expect(try await app.cachedInbox().arrived.isEmpty)
         }
     }
 
     @Test func eachConsumerHasAMarkOfItsOwn() async throws {
         let server = Self.server(3)
         try await ProtocolPeer.run(server.script) { peer, client in
-            _ = try await client.refresh()
+            _ = try await client.sync()
             let first = try await client.changes(for: "search")
             #expect(first.arrived == [1, 2, 3] && first.deleted.isEmpty && !first.isEverything)
             #expect(try await client.changes(for: "search") == first, "until it is confirmed")
@@ -70,7 +70,7 @@ import Testing
             #expect(try await client.changes(for: "search").isEmpty)
             server.put(2, nil)
             server.put(4, Samples.item(4))
-            _ = try await client.refresh()
+            _ = try await client.sync()
             let second = try await client.changes(for: "search")
             #expect(second.arrived == [4] && second.deleted == [2])
             #expect(try await client.changes(for: "badge").arrived == [1, 3, 4])
@@ -86,8 +86,8 @@ import Testing
         let account = Account(MemoryStore(), name: "a", proof: .echoed)
         let keeper = InboxKeeper(account)
         try await keeper.take(keeper.changes(since: nil, consumer: "old"))
-        let kept = KeptItem(try Self.item(1), date: .now)
-        try account.change { $0.put(kept) }
+        let cached = CachedItem(try Self.item(1), date: .now)
+        try account.change { $0.put(cached) }
         try await keeper.take(keeper.changes(since: nil, consumer: "old"))
         for id in 2...700 { try account.change { $0.remove(Int64(id)) } }
         let changes = try await keeper.changes(since: nil, consumer: "old")
@@ -100,7 +100,7 @@ import Testing
         let server = Self.server(2)
         try await ProtocolPeer.run(server.script, store: .folder(place, key: key)) { peer, app in
             var updates = app.updates(every: .milliseconds(10)).makeAsyncIterator()
-            _ = try await app.refresh()
+            _ = try await app.sync()
             #expect(try await updates.next()?.arrived == [1, 2])
             let other = peer.client(store: .folder(place, key: key))
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(9))) }
@@ -125,16 +125,16 @@ import Testing
         func account() -> Account { Account(FolderStore(place, key: key), name: "a", proof: .echoed) }
         let app = InboxKeeper(account())
         for id in 1...9 {
-            try app.account.change { [kept = KeptItem(try Self.item(Int64(id)), date: .now)] in $0.put(kept) }
+            try app.account.change { [cached = CachedItem(try Self.item(Int64(id)), date: .now)] in $0.put(cached) }
         }
         var updates = InboxUpdates(inbox: app, interval: .milliseconds(10)).makeAsyncIterator()
         try FileManager.default.removeItem(at: place)
-        let kept = KeptItem(try Self.item(11), date: .now)
-        try account().change { $0.put(kept) }
+        let cached = CachedItem(try Self.item(11), date: .now)
+        try account().change { $0.put(cached) }
         let changes = try #require(try await updates.next())
         #expect(changes.isEverything && changes.arrived == [11])
         // From there on it reports later changes as usual.
-        let next = KeptItem(try Self.item(12), date: .now)
+        let next = CachedItem(try Self.item(12), date: .now)
         try account().change { $0.put(next) }
         let others = try #require(try await updates.next())
         #expect(!others.isEverything && others.arrived == [12])

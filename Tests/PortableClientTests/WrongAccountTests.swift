@@ -67,13 +67,13 @@ import Testing
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client(options: Self.options)
             try await client.register(platform: "apns", handle: "a")
-            let inbox = try await client.refresh().value.notifications
+            let inbox = try await client.sync().value.notifications
             let item = try await client.notification(7).value
             for script in [
                 Self.script(account), Self.gone(.notFound, account), Self.gone(.registrationGone, account),
             ] {
                 peer.play(script)
-                let list = try await client.refresh()
+                let list = try await client.sync()
                 guard case .cached(let shown, _, .interference(let interference)) = list else {
                     Issue.record("\(list)")
                     continue
@@ -89,37 +89,37 @@ import Testing
             }
             #expect(client.registrationID == "id-1")
             peer.play(Self.script(PeerAnswer.account))
-            #expect(try await client.refresh().date == nil)
+            #expect(try await client.sync().date == nil)
         }
     }
 
     /// The first answer to a token sets the account for all clients of the store.
     @Test func firstAnswerToATokenSetsTheAccount() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
-            _ = try await peer.client(options: Self.options, store: store).refresh()
+            _ = try await peer.client(options: Self.options, store: store).sync()
             peer.play(Self.script(Self.other))
             #expect(await Self.isRefused { try await peer.client(options: Self.options, store: store).markRead(7) })
             // An account with another name is another account.
             let others = peer.client(.token("u", account: "bob"), options: Self.options, store: store)
-            #expect(try await others.refresh().date == nil)
+            #expect(try await others.sync().date == nil)
         }
     }
 
     @Test func appThatKnowsItsAccountAcceptsNoOther() async throws {
         try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
             let credentials = PushClient.Credentials.token("t", account: "alice", id: PeerAnswer.account)
-            #expect(await Self.isRefused { _ = try await peer.client(credentials, options: Self.options).refresh() })
+            #expect(await Self.isRefused { _ = try await peer.client(credentials, options: Self.options).sync() })
         }
     }
 
     @Test(arguments: [true, false]) func usernameOfThePasswordSetsTheAccount(isSignIn: Bool) async throws {
         let credentials = PushClient.Credentials.basic(username: "Alice", password: "p")
         try await ProtocolPeer.run(Self.script(Self.other, name: "mallory")) { peer async throws in
-            let store = AnswerStore.memory
+            let store = PushClient.Store.memory
             let client = peer.client(credentials, options: Self.options, store: store)
             func call(_ client: PushClient) async throws {
-                if isSignIn { _ = try await client.signIn() } else { _ = try await client.refresh() }
+                if isSignIn { _ = try await client.signIn() } else { _ = try await client.sync() }
             }
             #expect(await Self.isRefused { try await call(client) })
             #expect(peer.requests.count == 1, "nothing else is asked of somebody else")
@@ -132,19 +132,19 @@ import Testing
     }
 
     @Test func recreatedAccountStartsEmpty() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(Self.other)) { peer async throws in
             let client = peer.client(options: Self.options, store: store)
             try await client.register(platform: "apns", handle: "a")
-            #expect(try await client.refresh().value.notifications.map(\.id) == [9])
+            #expect(try await client.sync().value.notifications.map(\.id) == [9])
             peer.play(Self.script(PeerAnswer.account))
             let password = PushClient.Credentials.challenged(username: "alice", password: "p")
             let session = try await peer.client(password, options: Self.options, store: store).signIn()
             #expect(session.account == PeerAnswer.account)
             let next = peer.client(.token(session.token, account: "alice"), options: Self.options, store: store)
-            #expect(try await next.kept().notifications.isEmpty)
+            #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            #expect(try await next.refresh().value.notifications.map(\.id) == [7])
+            #expect(try await next.sync().value.notifications.map(\.id) == [7])
         }
     }
 
@@ -152,7 +152,7 @@ import Testing
     @Test func aSignOutThatReachesAnotherAccountWaits() async throws {
         let folder = try ScratchFolder()
         let key = SymmetricKey(size: .bits256)
-        @Sendable func store() -> AnswerStore { .folder(URL(fileURLWithPath: folder.path), key: key) }
+        @Sendable func store() -> PushClient.Store { .folder(URL(fileURLWithPath: folder.path), key: key) }
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client(.token("spt_1", account: "alice"), options: Self.options, store: store())
             try await client.register(platform: "apns", handle: "a")
@@ -167,7 +167,7 @@ import Testing
                     )
                 )
             }
-            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
+            await #expect(throws: PushClientError.signedOut) { try await client.cachedInbox() }
             peer.play(Self.script(PeerAnswer.account))
             let options = peer.options(Self.options)
             let count = peer.requests.count
@@ -179,7 +179,7 @@ import Testing
     /// The registration is older than the client's knowledge of its account. The name decides
     /// then, too.
     @Test func aSignOutWithAPasswordIsTiedToTheName() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
             let client = peer.client(password, options: Self.options, store: store)
@@ -198,10 +198,10 @@ import Testing
 
     /// The server signs the client's second choice, until the client knows its account.
     @Test func earlierServerIsTrustedUntilTheAccountIsKnown() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
             let client = peer.client(options: Self.options, store: store)
-            #expect(try await client.refresh().date == nil)
+            #expect(try await client.sync().date == nil)
             let asked = try #require(peer.requests.last?.fields["accept-signature"])
             #expect(asked.contains(", sig0="))
             peer.play(Self.script(PeerAnswer.account))
@@ -221,12 +221,12 @@ import Testing
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
             let client = peer.client(password, options: Self.options)
-            for _ in 0..<2 { #expect(try await client.refresh().date == nil) }
+            for _ in 0..<2 { #expect(try await client.sync().date == nil) }
             #expect(
                 peer.requests.map(\.path) == [Paths.currentSession] + Array(repeating: Paths.notifications, count: 2)
             )
             peer.play(Self.script(nil, name: "mallory"))
-            #expect(await Self.isRefused { _ = try await peer.client(password, options: Self.options).refresh() })
+            #expect(await Self.isRefused { _ = try await peer.client(password, options: Self.options).sync() })
         }
     }
 
@@ -237,7 +237,7 @@ import Testing
     @Test func unsignedAccountFieldIsCheckedIfPresent() async throws {
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client()
-            #expect(try await client.refresh().date == nil)
+            #expect(try await client.sync().date == nil)
             peer.play(Self.script(Self.other))
             #expect(await Self.isRefused { try await client.markRead(7) })
             peer.play(Self.script(nil))

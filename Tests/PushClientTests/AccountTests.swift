@@ -12,11 +12,11 @@ import Testing
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let key = SymmetricKey(size: .bits256)
 
-    private static func account(_ store: AnswerStore, limits: StoreLimits = StoreLimits()) -> Account {
+    private static func account(_ store: PushClient.Store, limits: StoreLimits = StoreLimits()) -> Account {
         Account(store.entries, name: "alice", proof: .echoed, limits: limits)
     }
 
-    private static func item(_ id: Int64, _ payload: String = "secret", expires: TimeInterval = 1e9) -> KeptItem {
+    private static func item(_ id: Int64, _ payload: String = "secret", expires: TimeInterval = 1e9) -> CachedItem {
         let item = NotificationItem(
             id: id,
             payload: .string(payload),
@@ -24,7 +24,7 @@ import Testing
             createdAt: Self.now + TimeInterval(id),
             expiresAt: Self.now + expires
         )
-        return KeptItem(item, date: Self.now)
+        return CachedItem(item, date: Self.now)
     }
 
     private static func page(_ ids: [Int64], cursor: String) throws -> InboxPage {
@@ -41,21 +41,23 @@ import Testing
         )
     }
 
-    private static func merge(_ keeper: InboxKeeper, _ page: InboxPage, upon: Account.Snapshot) async throws -> Bool {
-        try await keeper.merge(page, askedUpon: upon, isRestart: false, serverTime: nil, now: Self.now)
+    private static func merge(_ keeper: InboxKeeper, _ page: InboxPage, requestedAt before: Account.Snapshot)
+        async throws -> Bool
+    {
+        try await keeper.merge(page, requestedAt: before, isRestart: false, serverTime: nil, now: Self.now)
     }
 
     @Test func aPageIsMergedOnlyAtItsOwnCursor() async throws {
-        let store = AnswerStore.memory
+        let store = PushClient.Store.memory
         let (one, other) = (InboxKeeper(Self.account(store)), InboxKeeper(Self.account(store)))
         let start = try await one.read()
-        #expect(try await Self.merge(one, Self.page([1], cursor: "a"), upon: start))
+        #expect(try await Self.merge(one, Self.page([1], cursor: "a"), requestedAt: start))
         // Requested at the same time as the first page, but merged later.
-        #expect(try await !Self.merge(other, Self.page([2], cursor: "b"), upon: start))
+        #expect(try await !Self.merge(other, Self.page([2], cursor: "b"), requestedAt: start))
         let first = try await other.read()
         #expect(first.index.cursor == "a")
         #expect(Array(first.index.entries.keys) == [1])
-        #expect(try await Self.merge(other, Self.page([3], cursor: "c"), upon: first))
+        #expect(try await Self.merge(other, Self.page([3], cursor: "c"), requestedAt: first))
         #expect(try await one.read().index.entries.keys.sorted() == [1, 3])
     }
 
@@ -64,21 +66,21 @@ import Testing
     @Test func aLateAnswerDoesNotUndoLaterChanges() async throws {
         let keeper = InboxKeeper(Self.account(.memory))
         let before = try await keeper.read()
-        try await keeper.take(Self.item(1), askedUpon: before.commit, serverTime: nil)
+        try await keeper.take(Self.item(1), requestedAt: before.commit, serverTime: nil)
         try await keeper.remove([1])
-        #expect(try await Self.merge(keeper, Self.page([1, 2], cursor: "a"), upon: before))
+        #expect(try await Self.merge(keeper, Self.page([1, 2], cursor: "a"), requestedAt: before))
         #expect(try await keeper.read().index.entries.keys.sorted() == [2])
         let asked = try await keeper.read()
         try await keeper.remove([2])
-        try await keeper.take(Self.item(2), askedUpon: asked.commit, serverTime: nil)
+        try await keeper.take(Self.item(2), requestedAt: asked.commit, serverTime: nil)
         #expect(try await keeper.read().index.entries.isEmpty)
-        try await keeper.take(Self.item(2), askedUpon: keeper.read().commit, serverTime: nil)
+        try await keeper.take(Self.item(2), requestedAt: keeper.read().commit, serverTime: nil)
         #expect(try await keeper.read().index.entries.count == 1)
     }
 
-    @Test(arguments: [false, true]) func concurrentChangesAreAllKept(isFolder: Bool) async throws {
+    @Test(arguments: [false, true]) func concurrentChangesAreAllStored(isFolder: Bool) async throws {
         let folder = try TemporaryFolder()
-        let memory = AnswerStore.memory
+        let memory = PushClient.Store.memory
         let url = URL(fileURLWithPath: folder.path)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<4 {
@@ -109,7 +111,7 @@ import Testing
         var index = AccountIndex.empty(.signed, epoch: 3, after: 0)
         index.history = (0..<32).map { _ in .random(in: 0 ... .max) }
         index.cursor = "Zbl_4MM6yBVQGIiNKrU9Ow"
-        index.completeAt = Self.now
+        index.syncedAt = Self.now
         for place in 0..<5000 {
             let item = Self.item(1, expires: .random(in: 0..<30 * 86400))
             index.entries[.random(in: 1..<1 << 53)] = AccountIndex.Entry(item, 4300, commit: Int64(place + 1))
@@ -138,7 +140,7 @@ import Testing
     /// before the index is too large.
     @Test func anOversizedIndexDropsTheOldestEntries() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
-        var draft = AccountDraft(upon: snapshot) { _ in nil }
+        var draft = AccountDraft(basedOn: snapshot) { _ in nil }
         for place in 0..<9000 {
             let entry = AccountIndex.Entry(Self.item(1), 200, commit: Int64(place))
             draft.index.entries[Int64(place) << 40] = entry
@@ -152,27 +154,27 @@ import Testing
 
     @Test func aFileThatIsLostIsFetchedAgain() async throws {
         let folder = try TemporaryFolder()
-        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: Self.key)
+        let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: Self.key)
         let server = ListServer()
         for id in 1...3 { server.put(Int64(id), Samples.item(Int64(id))) }
         try await ScriptedPeer.run(server.script, store: store) { _, client in
-            _ = try await client.refresh()
+            _ = try await client.sync()
             let account = client.records.account
             let name = try #require(try account.read().index.name(of: 2))
             account.store.removeEntry(name, in: account.folder)
-            #expect(try await client.kept(2) == nil)
-            let kept = try await client.kept()
-            #expect(kept.notifications.map(\.id) == [1, 3])
-            #expect(kept.completeAt == nil, "it is not complete any more")
-            #expect(try await client.refresh().value.notifications.map(\.id) == [1, 2, 3])
+            #expect(try await client.cachedNotification(2) == nil)
+            let cached = try await client.cachedInbox()
+            #expect(cached.notifications.map(\.id) == [1, 3])
+            #expect(cached.syncedAt == nil, "it is no longer complete")
+            #expect(try await client.sync().value.notifications.map(\.id) == [1, 2, 3])
         }
     }
 
     @Test func aDamagedIndexLosesOnlyItsNotifications() throws {
         let folder = try TemporaryFolder()
-        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: Self.key)
+        let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: Self.key)
         let account = Self.account(store)
-        try account.change { $0.index.registration = KeptRegistration(id: "r", fingerprint: Data(), date: Self.now) }
+        try account.change { $0.index.registration = StoredRegistration(id: "r", fingerprint: Data(), date: Self.now) }
         try account.change { $0.put(Self.item(1)) }
         let commit = account.latest
         let file = "\(folder.path)/\(account.folder.name)/index/\(commit)"
@@ -206,17 +208,17 @@ import Testing
         }
         try write(Earlier(cursor: "c2", entries: items, date: Self.now), "\(proof)/inbox")
         try write(EarlierConfirmation(cursor: "c2", date: Self.now + 60), "\(proof)/confirmation")
-        try write(KeptRegistration(id: "r", fingerprint: Data([1]), date: Self.now), "registration")
+        try write(StoredRegistration(id: "r", fingerprint: Data([1]), date: Self.now), "registration")
         try write(["a"], "\(proof)/7", "evictable")
 
-        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: Self.key)
+        let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: Self.key)
         let records = Records(store, server: "http://push.example", account: "user:alice", isSigned: isSigned)
         let keeper = InboxKeeper(records.account)
         await keeper.prepare()
         let inbox = try await keeper.inbox(now: Self.now).inbox
         #expect(inbox.notifications.map(\.id) == [1, 2])
         #expect(inbox.notifications.allSatisfy { $0.payload == .string("secret") })
-        #expect(inbox.completeAt == Self.now + 60)
+        #expect(inbox.syncedAt == Self.now + 60)
         #expect(try await keeper.read().index.cursor == "c2")
         #expect(records.registration?.id == "r")
         let left = try FileManager.default.contentsOfDirectory(atPath: place.path)

@@ -30,7 +30,7 @@ import Testing
     func errorsOfPOSIXCountAsOffline(code: POSIXErrorCode, meant: URLError.Code) throws {
         let error = NSError(domain: NSPOSIXErrorDomain, code: Int(code.rawValue))
         #expect((NetworkFailure.urlError(error) as? URLError)?.code == meant)
-        #expect((error as any Error).leavesWhatIsKept)
+        #expect((error as any Error).allowsCached)
         #expect(Advice(for: error) == .offline)
     }
 
@@ -41,7 +41,7 @@ import Testing
     func errorsOfCFNetworkCountAsOffline(code: Int, meant: URLError.Code) {
         let error = NSError(domain: "kCFErrorDomainCFNetwork", code: code)
         #expect((NetworkFailure.urlError(error) as? URLError)?.code == meant)
-        #expect((error as any Error).leavesWhatIsKept)
+        #expect((error as any Error).allowsCached)
         #expect(Advice(for: error) == .offline)
     }
 
@@ -56,7 +56,7 @@ import Testing
     @Test func anErrorOfAnotherDomainIsNotConverted() {
         let error = NSError(domain: NSCocoaErrorDomain, code: 53)
         #expect(!(NetworkFailure.urlError(error) is URLError))
-        #expect(!(error as any Error).leavesWhatIsKept)
+        #expect(!(error as any Error).allowsCached)
         #expect(Advice(for: error) == .unavailable)
     }
 
@@ -64,7 +64,7 @@ import Testing
         #expect(Advice(for: CancellationError()) == nil)
         #expect(Advice(for: URLError(.cancelled)) == nil)
         let cancelled = NSError(domain: NSPOSIXErrorDomain, code: Int(POSIXErrorCode.ECANCELED.rawValue))
-        #expect(!(cancelled as any Error).leavesWhatIsKept)
+        #expect(!(cancelled as any Error).allowsCached)
     }
 
     /// A change of networks in the middle of an answer is not an interference.
@@ -84,11 +84,11 @@ import Testing
     // MARK: Advice
 
     @Test(arguments: [
-        (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signedOut),
+        (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signIn),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.internalError)), .wait),
         (.problem(Problem(.forbidden)), .refused), (.pinningUnavailable, .unavailable), (.invalidServer, .unavailable),
         (.outboxFull, .offline),
-        (interference(.missingEcho), .portal), (interference(.redirect), .portal),
+        (interference(.missingEcho), .captivePortal), (interference(.redirect), .captivePortal),
         (interference(.wrongEcho), .interference), (interference(.truncated), .interference),
         (interference(.signature), .update), (interference(.wrongClock), .clock),
         (interference(.untrustedKey), .pin),
@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         (URLError.Code.notConnectedToInternet, PushClient.Advice.offline), (.timedOut, .offline),
         (.cannotFindHost, .offline), (.serverCertificateHasBadDate, .clock), (.serverCertificateNotYetValid, .clock),
-        (.serverCertificateUntrusted, .portal), (.serverCertificateHasUnknownRoot, .portal),
+        (.serverCertificateUntrusted, .captivePortal), (.serverCertificateHasUnknownRoot, .captivePortal),
     ])
     func eachNetworkErrorHasItsAdvice(code: URLError.Code, advice: PushClient.Advice) {
         #expect(Advice(for: URLError(code)) == advice)

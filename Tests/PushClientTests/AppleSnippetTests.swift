@@ -11,7 +11,7 @@ import Testing
     @Test func eachSwiftSnippetOfTheGuidesCompiles() async throws {
         let folder = try TemporaryFolder()
         let page = folder.file("guide.md")
-        try "# Guide\n\n```swift\nlet inbox = try await client.kept()\nclient.forget(inbox)\n```\n"
+        try "# Guide\n\n```swift\nlet inbox = try await client.cachedInbox()\nclient.forget(inbox)\n```\n"
             .write(toFile: page, atomically: true, encoding: .utf8)
         let ended = try await AppleScript.run("apple-snippets", ["--refused", page])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")

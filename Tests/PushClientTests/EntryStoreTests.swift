@@ -105,7 +105,7 @@ import Testing
     @Test func filesRevealNeitherContentNorNames() throws {
         let folder = try TemporaryFolder()
         let store = Self.stores(in: folder)[1]
-        let secret = "the secret that is kept"
+        let secret = "the stored secret"
         let account = store.folder(of: "https://push.example\nuser:alice")
         _ = try store.createEntry(Data(secret.utf8), Self.name, .server, in: account)
         _ = try store.createIndex(Data(secret.utf8), 1, in: account)
@@ -188,26 +188,26 @@ import Testing
     }
 
     /// The disk takes no writes: calls continue, and the next process starts empty.
-    @Test func refreshesWorkWithoutAWritableStore() async throws {
+    @Test func syncWorksWithoutAWritableStore() async throws {
         let folder = try TemporaryFolder()
         let place = URL(fileURLWithPath: folder.file("store"))
         try Data().write(to: place)
-        let store = AnswerStore.folder(place, key: Self.key)
+        let store = PushClient.Store.folder(place, key: Self.key)
         let server = ListServer()
         for id in 1...5 { server.put(Int64(id), Samples.item(Int64(id))) }
         server.change { $0.pageSize = 2 }
         try await ScriptedPeer.run(server.script, store: store) { peer, client async throws in
-            #expect(try await client.refresh().value.notifications.count == 5)
+            #expect(try await client.sync().value.notifications.count == 5)
             #expect(peer.requests.count == 3)
             // This client still has the inbox in memory; another starts empty.
-            #expect(try await client.refresh().value.notifications.count == 5)
+            #expect(try await client.sync().value.notifications.count == 5)
             #expect(peer.requests.count == 4)
-            #expect(try await peer.client(store: store).refresh().value.notifications.count == 5)
+            #expect(try await peer.client(store: store).sync().value.notifications.count == 5)
             #expect(peer.requests.count == 7)
             // The disk takes writes again.
             try FileManager.default.removeItem(at: place)
-            #expect(try await client.refresh().value.notifications.count == 5)
-            #expect(try await peer.client(store: store).kept().notifications.count == 5)
+            #expect(try await client.sync().value.notifications.count == 5)
+            #expect(try await peer.client(store: store).cachedInbox().notifications.count == 5)
         }
     }
 }

@@ -89,7 +89,7 @@ import Testing
         } _: { peer, client in
             let words = try await Self.words(4, client.events())
             #expect(words == ["connected", "pushed 7 secret", "pushed 404 nothing", "pushed 8 secret"])
-            #expect(try await client.kept(7)?.payload?.text == "secret")
+            #expect(try await client.cachedNotification(7)?.payload?.text == "secret")
             let opened = try #require(peer.requests.first { $0.path == Paths.stream })
             #expect(opened.query == "device=id-1")
             #expect(opened.fields["accept"] == "text/event-stream")

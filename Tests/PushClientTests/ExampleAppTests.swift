@@ -11,7 +11,7 @@ import Testing
 /// Tests the sample app for iPhones without its screens: `examples/apple/Inbox`.
 @Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
     /// Secrets in memory, in place of the keychain.
-    private final class KeptSecrets: Secrets {
+    private final class StoredSecrets: Secrets {
         private let values = Mutex<[String: Data]>([:])
 
         func read(_ name: String) throws -> Data? { self.values.withLock { $0[name] } }
@@ -21,7 +21,7 @@ import Testing
 
     private let server = TestServer()
     private let folder: TemporaryFolder
-    private let secrets = KeptSecrets()
+    private let secrets = StoredSecrets()
     private let place: Place
 
     init() throws {
@@ -78,7 +78,7 @@ import Testing
         self.server.network = .offline
         let next = InboxModel(self.place)
         try await self.run(next) { !next.notifications.isEmpty }
-        await next.refresh()
+        await next.sync()
         #expect(next.notifications.map { $0.payload?.text } == ["Your result is in."])
         guard case .asOf = next.age else {
             Issue.record("\(next.age)")
@@ -111,7 +111,7 @@ import Testing
         #expect(model.advice == PushClient.Advice.offline.text)
         #expect(self.server.notifications.count == 2)
         self.server.network = .fine
-        await model.refresh()
+        await model.sync()
         #expect(self.server.notifications.map(\.id) == [ids[0]] && self.server.notifications.allSatisfy(\.isRead))
     }
 
@@ -123,7 +123,7 @@ import Testing
         await earlier.signOut()
         self.server.network = .fine
         _ = await self.signedIn()
-        _ = try await self.place.client()?.refresh()
+        _ = try await self.place.client()?.sync()
         self.server.network = .silent
         var place = self.place
         (place.options.timeout, place.options.deadline) = (.seconds(600), .seconds(600))
@@ -144,8 +144,8 @@ import Testing
         } then: {
             self.server.add("Another.")
             self.server.network = .fine
-            let completeAt = try #require(try await other.refresh().value.completeAt)
-            try await eventually { model.notifications.count == 2 && model.age == .asOf(completeAt) }
+            let syncedAt = try #require(try await other.sync().value.syncedAt)
+            try await eventually { model.notifications.count == 2 && model.age == .asOf(syncedAt) }
         }
     }
 
@@ -172,8 +172,8 @@ import Testing
     @Test func anEndedSessionLeadsToTheSignIn() async throws {
         let model = await self.signedIn()
         self.server.takesCredentials = false
-        await model.refresh()
+        await model.sync()
         #expect(!model.isSignedIn)
-        #expect(model.advice == PushClient.Advice.signedOut.text)
+        #expect(model.advice == PushClient.Advice.signIn.text)
     }
 }

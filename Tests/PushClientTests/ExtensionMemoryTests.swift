@@ -7,18 +7,18 @@ import Testing
 
 @testable import PushClient
 
-/// Tests the memory of an extension's fetch, with many kept notifications and large answers of
+/// Tests the memory of an extension's fetch, with many cached notifications and large answers of
 /// captive portals.
 ///
-/// `SEALPOST_TEST_KEPT=5000` keeps that many notifications of 4 KiB. Without it there are fewer
+/// `SEALPOST_TEST_CACHED=5000` keeps that many notifications of 4 KiB. Without it there are fewer
 /// and larger ones. In both cases the store keeps twice as much as the limit, so that a fetch that
 /// reads all of it fails.
 @Suite(.timeLimit(.minutes(5))) struct ExtensionMemoryTests {
-    private static let kept = ProcessInfo.processInfo.environment["SEALPOST_TEST_KEPT"].flatMap { Int($0) } ?? 256
+    private static let count = ProcessInfo.processInfo.environment["SEALPOST_TEST_CACHED"].flatMap { Int($0) } ?? 256
     /// The limit in KiB.
     private static let bound = 8 << 10
     private static let payload = String(repeating: "x", count: 4096)
-    private static let keptPayload = String(repeating: "x", count: max(4096, (bound << 11) / kept))
+    private static let cachedPayload = String(repeating: "x", count: max(4096, (bound << 11) / count))
     private static let flood = [UInt8](repeating: UInt8(ascii: " "), count: 64 << 20)
 
     /// An answer, and the outcome of the fetch.
@@ -56,8 +56,8 @@ import Testing
             answer.framing = .chunked(isEnded: true)
             return .answer(answer)
         },
-        // The badge counts all kept notifications: one fewer than that number, and the new one.
-        Case(name: "the server, for a notification with a badge", command: "show", outcome: "4096 \(Self.kept)") {
+        // The badge counts all cached notifications: one fewer than that number, and the new one.
+        Case(name: "the server, for a notification with a badge", command: "show", outcome: "4096 \(Self.count)") {
             request,
             _ in
             let item = Samples.item(7, Self.payload)
@@ -77,8 +77,8 @@ import Testing
             let account = try Self.filled(folder, peer.url)
             // Tests the guide's limit for extensions, and the default.
             for answerLimit in [256 << 10, PushClient.Options(testing: []).answerLimit] {
-                try account.change { $0.put(Self.kept(7, Self.payload)) }
-                #expect(try account.read().index.entries.count == Self.kept)
+                try account.change { $0.put(Self.cachedItem(7, Self.payload)) }
+                #expect(try account.read().index.entries.count == Self.count)
                 for sample in Self.cases {
                     peer.play(sample.script)
                     let arguments = [sample.command, peer.url.absoluteString, folder.path, "7", "\(answerLimit)"]
@@ -88,7 +88,7 @@ import Testing
                     #expect(outcome == sample.outcome, "\(sample.name), \(answerLimit)")
                     #expect(memory - nothing <= Self.bound, "\(sample.name), \(answerLimit)")
                     print(
-                        "\(sample.name): \(memory - nothing) KiB above the empty process, with \(Self.kept) kept and \(answerLimit) bytes taken"
+                        "\(sample.name): \(memory - nothing) KiB above the empty process, with \(Self.count) cached and \(answerLimit) bytes taken"
                     )
                 }
             }
@@ -97,18 +97,18 @@ import Testing
 
     /// Fills the folder as the app would, except for the notification to fetch.
     private static func filled(_ folder: TemporaryFolder, _ url: URL) throws -> Account {
-        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
+        let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
         let server = try #require(Endpoint(url, signatureKeys: [])).name
         let account = Records(store, server: server, account: "user:alice", isSigned: false).account
         try account.change { draft in
-            for id in 1..<Int64(Self.kept) { draft.put(Self.kept(id << 30, Self.keptPayload)) }
+            for id in 1..<Int64(Self.count) { draft.put(Self.cachedItem(id << 30, Self.cachedPayload)) }
             draft.index.cursor = "c"
-            draft.index.completeAt = .now
+            draft.index.syncedAt = .now
         }
         return account
     }
 
-    private static func kept(_ id: Int64, _ payload: String) -> KeptItem {
+    private static func cachedItem(_ id: Int64, _ payload: String) -> CachedItem {
         let item = NotificationItem(
             id: id,
             payload: .string(payload),
@@ -116,7 +116,7 @@ import Testing
             createdAt: .now,
             expiresAt: .now + 86400
         )
-        return KeptItem(item, date: .now)
+        return CachedItem(item, date: .now)
     }
 
     private static func memory(_ ended: ChildProcess.Ended) throws -> Int {

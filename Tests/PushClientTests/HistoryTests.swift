@@ -15,7 +15,7 @@ import Testing
     func aHistoryLeavesWhatTheVectorSays(number: Int) async throws {
         let history = try Self.histories()[number]
         let folder = try TemporaryFolder()
-        let store = AnswerStore.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
+        let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(data: Data(count: 32)))
         func keeper() -> InboxKeeper {
             InboxKeeper(Records(store, server: "https://push.example", account: "alice", isSigned: true).account)
         }
@@ -32,13 +32,13 @@ import Testing
         // answer.
         let checked = try exchange.checked(by: VectorFile.pinned(), now: step.time("serverTime"))
         #expect(try checked.fields.serverTime == step.time("serverTime"), "\(name)")
-        var refresh = Refresh(keeper, app: nil, now: now)
+        var sync = Sync(keeper, app: nil, now: now)
         let isRestart = step["restarts"] == .bool(true)
         var next: String
         do {
-            let isMore = try await refresh.merge(
+            let isMore = try await sync.merge(
                 APITransport.success(checked),
-                askedUpon: keeper.read(),
+                requestedAt: keeper.read(),
                 isRestart: isRestart
             )
             next = isMore ? "more" : "done"
@@ -49,15 +49,15 @@ import Testing
         #expect(next == due, "\(name)")
         let index = try await keeper.read().index
         #expect(index.cursor == step["cursor"]?.text, "\(name)")
-        let kept = try index.names.sorted { $0.id < $1.id }.map { try #require(try keeper.account.item($0)).item }
-        #expect(try kept == step.list("kept").map { try #require(NotificationItem($0)) }, "\(name)")
+        let cached = try index.names.sorted { $0.id < $1.id }.map { try #require(try keeper.account.item($0)).item }
+        #expect(try cached == step.list("kept").map { try #require(NotificationItem($0)) }, "\(name)")
         let shown = try await keeper.inbox(now: now).inbox.notifications
         #expect(try shown.map(\.id) == step.ids("shown"), "\(name)")
-        #expect(try refresh.unkept.keys.sorted() == step.ids("unkept"), "\(name)")
+        #expect(try sync.unstored.keys.sorted() == step.ids("unkept"), "\(name)")
         let changes = try await keeper.changes(since: nil, consumer: "test")
         #expect(try changes.arrived.sorted() == step.ids("arrived"), "\(name)")
         #expect(try changes.deleted.sorted() == step.ids("deleted"), "\(name)")
         try await keeper.take(changes)
-        #expect(try await keeper.changes(since: nil, consumer: "test").isEmpty, "\(name): nothing is told twice")
+        #expect(try await keeper.changes(since: nil, consumer: "test").isEmpty, "\(name): nothing is reported twice")
     }
 }

@@ -87,7 +87,7 @@ import Testing
         let error = await #expect(throws: URLError.self) { try await client.notification(7) }
         // On Linux the session does not report the cause, unlike Apple's.
         #expect(error.flatMap { PushClient.Advice(for: $0) } == .offline, "\(String(describing: error))")
-        #expect(error?.leavesWhatIsKept == true)
+        #expect(error?.allowsCached == true)
         portal.signal(SIGKILL)
         _ = await portal.errors(until: "\n")
     }

@@ -17,7 +17,7 @@ import Testing
         self.folder = try TemporaryFolder()
     }
 
-    private func store(_ name: String) -> AnswerStore {
+    private func store(_ name: String) -> PushClient.Store {
         .folder(URL(fileURLWithPath: self.folder.file(name)), key: SymmetricKey(data: Data(count: 32)))
     }
 
@@ -38,16 +38,16 @@ import Testing
             if try vector.text("task") == "read", try vector.text("method") == "PATCH" { continue }
             let list = try #require(try file.list("lists").first { $0["isRead"] == vector["wasRead"] })
             outcomes.insert(try vector.text("outcome"))
-            try await self.follow(vector, upon: list, Self.options(file), self.store("\(number)"))
+            try await self.follow(vector, after: list, Self.options(file), self.store("\(number)"))
         }
         #expect(outcomes == ["done", "waits", "failed"])
     }
 
     private func follow(
         _ vector: JSONValue,
-        upon list: JSONValue,
+        after list: JSONValue,
         _ options: PushClient.Options,
-        _ store: AnswerStore
+        _ store: PushClient.Store
     ) async throws {
         let (name, method, path) = (try vector.text("name"), try vector.text("method"), try vector.text("path"))
         let script: PeerScript = { request, _ in
@@ -61,7 +61,7 @@ import Testing
         }
         try await ProtocolPeer.run(script) { peer in
             let client = peer.client(.token("t", account: "alice"), options: options, store: store)
-            _ = try await client.refresh()
+            _ = try await client.sync()
             switch try vector.text("task") {
             case "read": try await client.outbox.markRead(7)
             case "unread": try await client.outbox.markRead(7, false)
@@ -88,8 +88,8 @@ import Testing
             }
             #expect(wait == vector["retryAfter"]?.integer.map { Duration.seconds($0) }, "\(name)")
             // A task that cannot be sent now must not hide the inbox.
-            _ = try? await client.refresh()
-            let shown = try await client.kept().notifications.first { $0.id == 7 }
+            _ = try? await client.sync()
+            let shown = try await client.cachedInbox().notifications.first { $0.id == 7 }
             #expect(shown.map { JSONValue.bool($0.isRead) } == vector["shown"]?["Read"], "\(name)")
         }
     }
@@ -110,7 +110,7 @@ import Testing
         _ vector: JSONValue,
         _ late: JSONValue,
         _ options: PushClient.Options,
-        _ store: AnswerStore
+        _ store: PushClient.Store
     ) async throws {
         let (name, before) = (try vector.text("name"), try vector.list("before"))
         let replies = try LateReplies(vector, late)
@@ -125,18 +125,18 @@ import Testing
             case "unread": try await client.outbox.markRead(7, false)
             case "dismiss": try await client.outbox.dismiss(7)
             case "nothing": break
-            default: _ = try await client.refresh()
+            default: _ = try await client.sync()
             }
             if vector["isTold"] == .bool(true) {
-                replies.tellsTasks.withLock { $0 = true }
+                replies.acceptsTasks.withLock { $0 = true }
                 try await client.outbox.flush()
             }
             replies.mayArrive.open()
             try await arrival
             #expect(try await Self.items(client) == vector["after"], "\(name)")
-            // The next refresh makes everything consistent.
-            replies.tellsTasks.withLock { $0 = true }
-            #expect(try await client.refresh().date == nil, "\(name)")
+            // The next sync makes everything consistent.
+            replies.acceptsTasks.withLock { $0 = true }
+            #expect(try await client.sync().date == nil, "\(name)")
             #expect(try await Self.items(client) == vector["finally"], "\(name), in the end")
             #expect(replies.problems.withLock { $0 }.isEmpty, "\(name): \(replies.problems.withLock { $0 })")
         }
@@ -145,12 +145,12 @@ import Testing
     private static func call(_ exchange: JSONValue, _ client: PushClient) async throws {
         switch try exchange.text("call") {
         case "notification": _ = try await client.notification(7)
-        default: _ = try await client.refresh()
+        default: _ = try await client.sync()
         }
     }
 
     private static func items(_ client: PushClient) async throws -> JSONValue {
-        let items = try await client.kept().notifications.sorted { $0.id < $1.id }
+        let items = try await client.cachedInbox().notifications.sorted { $0.id < $1.id }
         return .array(
             items.map { .object([.init("Id", .number($0.id)), .init("Read", .bool($0.isRead))]) }
         )
@@ -167,12 +167,12 @@ private final class LateReplies: Sendable {
     let isAsked = Gate()
     let mayArrive = Gate()
     /// Whether the server answers requests for tasks.
-    let tellsTasks = Mutex(false)
+    let acceptsTasks = Mutex(false)
     let problems = Mutex<[String]>([])
     /// The replies by their request, in order.
     private let replies: Mutex<[String: [Reply]]>
     private let lateKey: String
-    private let told: [JSONValue]
+    private let accepted: [JSONValue]
 
     init(_ vector: JSONValue, _ late: JSONValue) throws {
         var replies: [String: [Reply]] = [:]
@@ -186,7 +186,7 @@ private final class LateReplies: Sendable {
         }
         self.replies = Mutex(replies)
         self.lateKey = Self.key(try late.text("call"))
-        self.told = try vector.list("told")
+        self.accepted = try vector.list("told")
     }
 
     private static func key(_ call: String) -> String {
@@ -208,9 +208,11 @@ private final class LateReplies: Sendable {
     func reply(to request: PeerRequest) -> PeerReply {
         let key = "\(request.method) \(request.path)"
         if request.method != "GET" {
-            let isTold = self.tellsTasks.withLock { $0 }
-            let answer = self.told.first { $0["method"]?.text == request.method && $0["path"]?.text == request.path }
-            return isTold ? PeerReply(answer?["answer"], to: request) : .hangUp
+            let isAccepted = self.acceptsTasks.withLock { $0 }
+            let answer = self.accepted.first {
+                $0["method"]?.text == request.method && $0["path"]?.text == request.path
+            }
+            return isAccepted ? PeerReply(answer?["answer"], to: request) : .hangUp
         }
         let late = self.replies.withLock { replies -> Reply? in
             guard key == self.lateKey, let late = replies["late"]?.first else { return nil }

@@ -77,7 +77,7 @@ final class ScriptedPeer: Sendable {
     static func run<Result: Sendable>(
         _ script: @escaping Script,
         options: PushClient.Options = .init(testing: []),
-        store: AnswerStore = .memory,
+        store: PushClient.Store = .memory,
         _ body: @escaping @Sendable (ScriptedPeer, PushClient) async throws -> Result
     ) async throws -> Result {
         try await self.run(script) { peer in
@@ -88,7 +88,7 @@ final class ScriptedPeer: Sendable {
     func client(
         _ credentials: PushClient.Credentials = .token("spt_test", account: "alice"),
         options: PushClient.Options = .init(testing: []),
-        store: AnswerStore = .memory
+        store: PushClient.Store = .memory
     ) -> PushClient {
         PushClient(server: self.url, credentials: credentials, options: options, store: store)
     }

@@ -103,9 +103,9 @@ import Testing
 
     /// A client with a registration and two notifications.
     private static func client(_ peer: ScriptedPeer, _ store: LimitedStore) async throws -> PushClient {
-        let client = peer.client(store: AnswerStore(entries: store))
+        let client = peer.client(store: PushClient.Store(entries: store))
         try await client.register(platform: "apns", handle: "a")
-        _ = try await client.refresh()
+        _ = try await client.sync()
         return client
     }
 
@@ -117,13 +117,13 @@ import Testing
             store.limit.withLock { ($0.isFull, $0.hasRoomAfterRemoval) = (true, hasRoomAfterRemoval) }
             if !isOnline { peer.play { _, _ in .hangUp } }
             #expect(try await client.signOut() == isOnline)
-            await #expect(throws: PushClientError.signedOut) { try await client.kept() }
-            await #expect(throws: PushClientError.signedOut) { try await client.refresh() }
+            await #expect(throws: PushClientError.signedOut) { try await client.cachedInbox() }
+            await #expect(throws: PushClientError.signedOut) { try await client.sync() }
             #expect(client.registrationID == nil)
-            let next = peer.client(store: AnswerStore(entries: store))
-            #expect(try await next.kept().notifications.isEmpty)
+            let next = peer.client(store: PushClient.Store(entries: store))
+            #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            // A later call sends the order that the store has kept.
+            // A later call sends the order that the store has.
             let waits = store.folders().contains { folder in
                 (try? Account(store, folder: folder).signOuts().isEmpty) == false
             }
@@ -175,7 +175,7 @@ import Testing
     @Test(arguments: [true, false]) func aKilledSignOutLeavesTheWholeAccountOrNothing(isFull: Bool) async throws {
         var outcomes: Set<Int> = []
         for changes in 0..<12 {
-            let kept = try await ScriptedPeer.run(Self.script) { peer in
+            let cached = try await ScriptedPeer.run(Self.script) { peer in
                 let store = LimitedStore()
                 let client = try await Self.client(peer, store)
                 peer.play { _, _ in .hangUp }
@@ -183,12 +183,12 @@ import Testing
                 _ = try? await client.signOut()
                 // Another process starts.
                 store.limit.withLock { $0 = LimitedStore.Limit() }
-                let next = peer.client(store: AnswerStore(entries: store))
-                let kept = try await next.kept().notifications.count
-                #expect((kept == 2) == (next.registrationID != nil))
-                return kept
+                let next = peer.client(store: PushClient.Store(entries: store))
+                let cached = try await next.cachedInbox().notifications.count
+                #expect((cached == 2) == (next.registrationID != nil))
+                return cached
             }
-            outcomes.insert(kept)
+            outcomes.insert(cached)
         }
         #expect(outcomes.isSubset(of: [0, 2]) && outcomes.contains(0), "\(outcomes)")
     }

@@ -10,7 +10,7 @@ extension TwoProcesses {
     mutating func check() throws {
         let account = self.client.records.account
         let snapshot = try account.read()
-        let kept = try Dictionary(
+        let cached = try Dictionary(
             uniqueKeysWithValues: snapshot.index.names.map { ($0.id, try #require(try account.item($0), "no content")) }
         )
         // This test loses no file, so no client has a reason to start again.
@@ -20,7 +20,7 @@ extension TwoProcesses {
         self.begin()
         self.server.change { state in
             Self.checkDate(snapshot.index, cursor, state)
-            Self.checkKept(kept, snapshot.index, cursor, state)
+            Self.checkCached(cached, snapshot.index, cursor, state)
         }
     }
 
@@ -46,14 +46,14 @@ extension TwoProcesses {
 
     /// The cursor's pages include all changes at the server before the date.
     private static func checkDate(_ index: AccountIndex, _ cursor: String, _ state: ModelServer.State) {
-        guard let date = index.completeAt else { return }
+        guard let date = index.syncedAt else { return }
         for (id, known) in state.changed(after: ModelServer.version(of: cursor)) where known.changedAt < date {
             Issue.record("a wrong date: \(id)")
         }
     }
 
-    private static func checkKept(
-        _ kept: [Int64: KeptItem],
+    private static func checkCached(
+        _ cached: [Int64: CachedItem],
         _ index: AccountIndex,
         _ cursor: String,
         _ state: ModelServer.State
@@ -62,32 +62,32 @@ extension TwoProcesses {
         for id in state.undeleted {
             // A notification that expires soon may have been deleted by the server's time.
             guard let known = state.entries[id], known.version <= version, known.expiresAt > Date() else { continue }
-            if kept[id] == nil { Issue.record("lost: \(id) at \(cursor)") }
+            if cached[id] == nil { Issue.record("lost: \(id) at \(cursor)") }
         }
-        for (id, kept) in kept {
+        for (id, cached) in cached {
             guard let known = state.entries[id] else {
                 Issue.record("invented: \(id)")
                 continue
             }
             if known.version <= version, known.isDeleted { Issue.record("not deleted: \(id)") }
-            guard let date = index.completeAt else { continue }
+            guard let date = index.syncedAt else { continue }
             // Signatures have whole seconds.
             if known.expiresAt < date - 1 { Issue.record("not ended: \(id)") }
             guard known.changedAt < date else { continue }
-            #expect(kept.item.isRead == known.isRead && kept.item.payload?.text == known.payload, "as of the date")
+            #expect(cached.item.isRead == known.isRead && cached.item.payload?.text == known.payload, "as of the date")
         }
     }
 
     /// Checks that everything arrives once on a good network.
     mutating func end() async throws {
         let client = self.client
-        #expect(try await client.refresh().date == nil)
+        #expect(try await client.sync().date == nil)
         // Waits until the notifications that are about to expire have expired everywhere.
         let ends = self.server.change { state in state.undeleted.compactMap { state.entries[$0]?.expiresAt } }
         if let last = ends.filter({ $0.timeIntervalSinceNow < 60 }).max() {
             try await Task.sleep(for: .seconds(max(0, last.timeIntervalSinceNow) + 1))
         }
-        let inbox = try await client.refresh()
+        let inbox = try await client.sync()
         #expect(inbox.date == nil)
         try self.check()
         try await self.checkOutbox(client)

@@ -1,10 +1,10 @@
 // A page of messages: it shows the cached inbox at once, then the server's, and gets pushes while it is closed.
 
-import {ADVICE, Sealpost, SealpostError, isPushAvailable} from './sealpost/sealpost.js';
+import {ADVICE, PushClient, PushClientError, isPushAvailable} from './sealpost/sealpost.js';
 import settings from './settings.js';
 
 const by = id => document.getElementById(id);
-const push = await Sealpost.open({...settings, worker: 'worker.js', icon: 'icon.svg'});
+const push = await PushClient.open({...settings, worker: 'worker.js', icon: 'icon.svg'});
 
 // MARK: View
 
@@ -19,7 +19,7 @@ function show(inbox) {
   document.title = inbox.unreadCount > 0 ? `(${inbox.unreadCount}) Messages` : 'Messages';
   navigator.setAppBadge?.(inbox.unreadCount).catch(() => {});
   keepingFocus(() => by('list').replaceChildren(...[...inbox.notifications].reverse().map(elementOf)));
-  by('empty').hidden = inbox.notifications.length > 0 || inbox.date === null;
+  by('empty').hidden = inbox.notifications.length > 0 || inbox.syncedAt === null;
 }
 
 /** Redraws the list and restores the focus: on the same message's button, or on the next message's if that one is gone. */
@@ -33,10 +33,10 @@ function keepingFocus(draw) {
 }
 
 /** Shows the inbox's age and the reason for it. */
-function showAge({date, failure}) {
+function showAge({syncedAt, failure}) {
   by('age').classList.toggle('old', failure !== null);
-  const time = date?.toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
-  by('age').textContent = date === null ? '' : failure ? `As of ${time}. ${ADVICE[failure.advice]}` : `Up to date, ${time}`;
+  const time = syncedAt?.toLocaleString([], {dateStyle: 'medium', timeStyle: 'short'});
+  by('age').textContent = syncedAt === null ? '' : failure ? `As of ${time}. ${ADVICE[failure.advice]}` : `Up to date, ${time}`;
 }
 
 function elementOf(item) {
@@ -83,7 +83,7 @@ async function attempt(action, control) {
   try {
     await action();
   } catch (error) {
-    if (!(error instanceof SealpostError)) throw error;
+    if (!(error instanceof PushClientError)) throw error;
     by('notice').textContent = error.code === 'denied' ? 'Notifications are not allowed for this site. Change that in the browser’s settings.'
       : error.code === 'unauthorized' && push.account === null ? 'The name or the password is wrong.' : ADVICE[error.advice];
     by('notice').hidden = false;
@@ -103,7 +103,7 @@ async function sync() {
 async function start() {
   await push.startWorker();
   await sync();
-  await push.refresh();
+  await push.registerIfNeeded();
   const isPushed = await push.registrationID() !== null;
   by('offer').hidden = !isPushAvailable() || isPushed;
   if (!isPushed) listen();
@@ -120,7 +120,7 @@ async function listen() {
     for await (const {id} of push.events({signal: stream.signal})) console.debug(`message ${id}`);
   } catch (error) {
     // The server has no streams, or the user has signed out. The refresh button still works.
-    if (!(error instanceof SealpostError)) throw error;
+    if (!(error instanceof PushClientError)) throw error;
   }
 }
 
@@ -130,7 +130,7 @@ by('sign-in').onsubmit = event => {
   attempt(async () => {
     await push.signIn(by('name').value, by('password').value);
     by('password').value = '';
-    show(await push.kept());
+    show(await push.cachedInbox());
     by('inbox').querySelector('h1').focus();
     await start();
   }, event.submitter);
@@ -142,7 +142,7 @@ by('sign-out').onclick = () => attempt(async () => {
 by('refresh').onclick = () => attempt(sync, by('refresh'));
 by('enable').onclick = () => attempt(async () => {
   stream.abort();
-  await push.enablePush();
+  await push.register();
   by('offer').hidden = true;
 }, by('enable'));
 addEventListener('online', () => { if (push.account !== null) attempt(sync); });
@@ -150,12 +150,12 @@ navigator.serviceWorker?.addEventListener('message', ({data}) => {
   if (data?.sealpost === 'open' && data.id !== null) location.hash = `m${data.id}`;
 });
 
-const first = await push.kept();
+const first = await push.cachedInbox();
 show(first);
 showAge(first);
 if (push.account !== null) attempt(start);
 for await (const change of push.updates()) {
-  const inbox = await push.kept();
+  const inbox = await push.cachedInbox();
   show(inbox);
-  if (push.account === null) showAge({date: null, failure: null});
+  if (push.account === null) showAge({syncedAt: null, failure: null});
 }

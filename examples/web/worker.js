@@ -23,13 +23,13 @@ self.addEventListener('fetch', event => {
 
 /** Answers from the network and updates the cache. After a failure or three seconds, answers from the cache. */
 async function serve(request) {
-  const cache = await caches.open(SHELL), kept = await cache.match(request, {ignoreSearch: true});
+  const cache = await caches.open(SHELL), cached = await cache.match(request, {ignoreSearch: true});
   try {
     const response = await fetch(request, {signal: AbortSignal.timeout(3000)});
     if (response.ok && response.type === 'basic' && !response.redirected) await cache.put(request, response.clone());
-    return response.ok || !kept ? response : kept;
+    return response.ok || !cached ? response : cached;
   } catch (error) {
-    if (kept) return kept;
+    if (cached) return cached;
     throw error;
   }
 }

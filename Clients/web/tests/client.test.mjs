@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
-import {EventLines, IndexedStore, MemoryStore, Sealpost, SealpostError, accountHint, pushedID} from '../sealpost.js';
+import {EventLines, IndexedStore, MemoryStore, PushClient, PushClientError, accountHint, pushedID} from '../sealpost.js';
 import {FakeIndexedDB} from './fake-indexeddb.mjs';
 import {ALICE, FakeServer, MALLORY, pinned} from './fake-server.mjs';
 
@@ -16,7 +16,7 @@ const lost = () => { throw new TypeError('Failed to fetch'); };
 
 /** A signed-in client, which the test closes at its end. */
 async function clientOf(t, server, {store = new MemoryStore(), isIn = true, ...options} = {}) {
-  const push = await Sealpost.open({server: 'https://push.example', signatures: 'unsigned', fetch: server.fetch, store, timeout: 5, ...options});
+  const push = await PushClient.open({server: 'https://push.example', signatures: 'unsigned', fetch: server.fetch, store, timeout: 5, ...options});
   t.after(() => push.close());
   if (isIn && !push.account) await push.useToken('spt_first', {account: 'alice'});
   return push;
@@ -25,7 +25,7 @@ async function clientOf(t, server, {store = new MemoryStore(), isIn = true, ...o
 const signatures = {keys: [pinned.publicKey]};
 const ids = items => items.map(({id}) => id);
 
-test('what the first page has brought is told, though the second never came', async t => {
+test('changes of the first page are reported although the second never arrives', async t => {
   const server = new FakeServer(), push = await clientOf(t, server, {limit: 2});
   const {mark} = await push.changes();
   for (let count = 0; count < 5; count += 1) server.post(`payload ${count}`);
@@ -38,7 +38,7 @@ test('what the first page has brought is told, though the second never came', as
   server.before = () => {};
   await push.sync();
   const second = await push.changes(first.mark);
-  assert.deepEqual([ids(second.arrived), second.isWhole], [[3, 4, 5], false]);
+  assert.deepEqual([ids(second.arrived), second.isEverything], [[3, 4, 5], false]);
   assert.deepEqual(ids((await push.changes(mark)).arrived), [1, 2, 3, 4, 5]);
 });
 
@@ -54,26 +54,26 @@ test('without a network the inbox is there with its date, and before there is on
   now += 60_000;
   server.before = lost;
   const inbox = await push.sync();
-  assert.deepEqual([inbox.isFresh, inbox.date.getTime(), inbox.notifications[0].payload], [false, now - 60_000, 'kept']);
+  assert.deepEqual([inbox.isFresh, inbox.syncedAt.getTime(), inbox.notifications[0].payload], [false, now - 60_000, 'kept']);
   // A temporary refusal by the server keeps the cached state, too.
   server.before = () => {};
   server.after = (response, {headers}) => new Response('{"type":"urn:sealpost:problem:busy","title":"busy","status":503}', {status: 503, headers: response.headers});
   assert.equal((await push.sync()).failure.code, 'busy');
 });
 
-test('a notification is kept by its tag, and one that is gone is kept no more', async t => {
+test('a notification is cached with its tag, and leaves the cache once it is gone', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), id = server.post('one');
   assert.equal((await push.notification(id)).item.payload, 'one');
   server.before = lost;
-  const kept = await push.notification(id);
-  assert.deepEqual([kept.item.payload, kept.isFresh, kept.failure.code], ['one', false, 'offline']);
+  const cached = await push.notification(id);
+  assert.deepEqual([cached.item.payload, cached.isFresh, cached.failure.code], ['one', false, 'offline']);
   server.before = () => {};
   server.delete(id);
   await assert.rejects(push.notification(id), error => error.problem.status === 404);
-  assert.deepEqual((await push.kept()).notifications, []);
+  assert.deepEqual((await push.cachedInbox()).notifications, []);
 });
 
-test('what is read, dismissed and sent without a network is told later, once, and no older page undoes it', async t => {
+test('reads, dismissals and messages made offline reach the server later, once, and no older page undoes them', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   const [read, gone] = [server.post('to read'), server.post('to dismiss')];
   await push.sync();
@@ -86,7 +86,7 @@ test('what is read, dismissed and sent without a network is told later, once, an
   server.change(gone, {Title: 'changed'});
   server.post('new');
   assert.equal((await push.sync()).isFresh, true);
-  let inbox = await push.kept();
+  let inbox = await push.cachedInbox();
   assert.deepEqual(inbox.notifications.map(({id, isRead}) => [id, isRead]), [[read, true], [gone + 1, false]]);
   server.isBusy = false;
   // The answer is lost after the server has acted.
@@ -95,7 +95,7 @@ test('what is read, dismissed and sent without a network is told later, once, an
   await push.sync();
   assert.equal((await push.outbox()).length, 1);
   await push.sync();
-  inbox = await push.kept();
+  inbox = await push.cachedInbox();
   assert.equal((await push.outbox()).length, 0);
   assert.equal([...server.items.values()].filter(({Payload}) => Payload?.text === 'to send').length, 1);
   assert.deepEqual([server.items.get(read).Read, server.items.has(gone)], [true, false]);
@@ -127,10 +127,10 @@ test('an answer that was on its way undoes nothing of what has happened meanwhil
     await Promise.all(running);
     return statuses.sort();
   }
-  const shown = async () => (await push.kept()).notifications.map(({id, isRead}) => [id, isRead]);
+  const shown = async () => (await push.cachedInbox()).notifications.map(({id, isRead}) => [id, isRead]);
 
   assert.deepEqual(await late(
-    () => [push.notification(gone), push.notification(read), push.notification(same), push.collect(pushed)],
+    () => [push.notification(gone), push.notification(read), push.notification(same), push.preview(pushed)],
     () => Promise.all([push.dismiss(gone), push.dismiss(pushed), push.markRead([read, same])]),
   ), [200, 200, 200, 304]);
   assert.deepEqual(await shown(), [[read, true], [same, true]]);
@@ -145,9 +145,9 @@ test('many are marked in one request', async t => {
   for (let count = 0; count < 600; count += 1) server.post('x');
   await push.sync();
   server.requests = [];
-  assert.equal(await push.markRead(ids((await push.kept()).notifications)), true);
+  assert.equal(await push.markRead(ids((await push.cachedInbox()).notifications)), true);
   assert.deepEqual(server.requests, ['POST /api/notifications/read', 'POST /api/notifications/read']);
-  assert.equal((await push.kept()).unreadCount, 0);
+  assert.equal((await push.cachedInbox()).unreadCount, 0);
 });
 
 test('a message that may have arrived is not sent again after the server has forgotten its key', async t => {
@@ -225,16 +225,16 @@ test('a password is shown only to a server whose answer has passed the checks', 
   assert.deepEqual([push.account, shown], ['alice', [`Basic ${Buffer.from('alice:pässword').toString('base64')}`]]);
 });
 
-test('without a way to renew, a dead token is unauthorized, and what is kept stays', async t => {
+test('without a way to renew, a dead token is unauthorized, and the cache stays', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   server.post('kept');
   await push.sync();
   server.tokens.clear();
   await assert.rejects(push.sync(), error => error.code === 'unauthorized' && error.advice === 'signIn');
-  assert.equal((await push.kept()).notifications.length, 1);
+  assert.equal((await push.cachedInbox()).notifications.length, 1);
 });
 
-test('signing out ends every writer, leaves nothing, and is told to the server when it can be', async t => {
+test('signing out ends every writer, leaves nothing, and reaches the server when it can', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   const other = await clientOf(t, server, {store});
   server.post('secret');
@@ -251,7 +251,7 @@ test('signing out ends every writer, leaves nothing, and is told to the server w
   assert.equal(await push.signOut(), false);
   release();
   await assert.rejects(late, {code: 'signedOut'});
-  assert.deepEqual((await push.kept()).notifications, []);
+  assert.deepEqual((await push.cachedInbox()).notifications, []);
   assert.deepEqual([...(await store.list('')).keys()].filter(name => !/^(ending\/.*|head|key|settings)$/.test(name)), []);
   await assert.rejects(push.sync(), {code: 'signedOut'});
   const third = await clientOf(t, server, {store, isIn: false});
@@ -263,7 +263,7 @@ test('signing out ends every writer, leaves nothing, and is told to the server w
   server.tokens.add('spt_first');
   // The next start of the page reports the sign-out.
   const again = await clientOf(t, server, {store, isIn: false});
-  assert.equal(await again.finishSigningOut(), true);
+  assert.equal(await again.finishSignOuts(), true);
   assert.deepEqual([server.tokens.has('spt_first'), (await store.list('ending/')).size], [false, 0]);
 });
 
@@ -274,21 +274,21 @@ test("another account sees nothing of the one before, whose session is ended", a
   const {mark} = await push.changes();
   server.tokens.add('spt_bob');
   await push.useToken('spt_bob', {account: 'bob'});
-  assert.deepEqual((await push.kept()).notifications, []);
+  assert.deepEqual((await push.cachedInbox()).notifications, []);
   const changes = await push.changes(mark);
-  assert.deepEqual([changes.isWhole, changes.arrived], [true, []]);
+  assert.deepEqual([changes.isEverything, changes.arrived], [true, []]);
   assert.deepEqual([...server.tokens], ['spt_bob']);
 });
 
-test('what was believed without signatures is not read by who demands them', async t => {
+test('a client that demands signatures does not read state accepted without them', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
-  server.post('believed');
+  server.post('accepted');
   await push.sync();
   const {mark} = await push.changes();
   const strict = await clientOf(t, server, {store, signatures});
-  assert.deepEqual([strict.account, (await strict.kept()).notifications], ['alice', []]);
+  assert.deepEqual([strict.account, (await strict.cachedInbox()).notifications], ['alice', []]);
   const changes = await strict.changes(mark);
-  assert.deepEqual([changes.isWhole, changes.arrived], [true, []], 'who has shown it takes it back');
+  assert.deepEqual([changes.isEverything, changes.arrived], [true, []], 'who has shown it takes it back');
   await assert.rejects(strict.sync(), error => error.interference.kind === 'signature');
 });
 
@@ -299,8 +299,8 @@ test('an inbox whose key is lost goes as a whole', async t => {
   const {mark} = await push.changes();
   store.rows.delete('key');
   const again = await clientOf(t, server, {store, isIn: false});
-  assert.equal((await again.changes(mark)).isWhole, true);
-  assert.deepEqual([again.account, (await again.kept()).notifications], [null, []]);
+  assert.equal((await again.changes(mark)).isEverything, true);
+  assert.deepEqual([again.account, (await again.cachedInbox()).notifications], [null, []]);
   assert.equal((await store.list('entry/')).size, 0);
 });
 
@@ -328,10 +328,10 @@ test('no row can be put in the place of another', async t => {
   await push.sync();
   store.rows.set(`entry/${one}`, store.rows.get(`entry/${two}`));
   const again = await clientOf(t, server, {store});
-  assert.deepEqual((await again.kept()).notifications.map(({payload}) => payload), ['two']);
+  assert.deepEqual((await again.cachedInbox()).notifications.map(({payload}) => payload), ['two']);
 });
 
-test('what cannot be read is fetched again, and consumers are told if it is gone', async t => {
+test('unreadable entries are fetched again, and consumers learn of deleted ones', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   const [one, two] = [server.post('one'), server.post('two')];
   await push.sync();
@@ -345,11 +345,11 @@ test('what cannot be read is fetched again, and consumers are told if it is gone
   damage(two);
   for (const id of [one, two]) server.delete(id);
   const last = await clientOf(t, server, {store});
-  assert.deepEqual([(await last.kept()).date, (await last.sync()).notifications, (await last.changes(mark)).deleted], [null, [], [one, two]]);
+  assert.deepEqual([(await last.cachedInbox()).syncedAt, (await last.sync()).notifications, (await last.changes(mark)).deleted], [null, [], [one, two]]);
 });
 
-test('of a portal that sends without an end nothing is read, and of too long an answer no more than the bound', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {maximumBody: 100_000});
+test('of a captive portal that sends without an end nothing is read, and of too long an answer no more than the bound', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server, {answerLimit: 100_000});
   let pulled = 0;
   const endless = headers => new Response(new ReadableStream({
     pull(controller) { pulled += 1; controller.enqueue(new Uint8Array(65_536)); },
@@ -394,10 +394,10 @@ test('a tab that is suspended while it sends does not keep others from what is n
 
 test('a push of what may be read once is collected without its payload, and stays to be read', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), id = server.post(undefined, {ReadOnce: true});
-  const item = await push.collect(id);
-  assert.deepEqual([item.isReadOnce, item.hasPayload, ids((await push.kept()).notifications)], [true, false, [id]]);
+  const item = await push.preview(id);
+  assert.deepEqual([item.isReadOnce, item.hasPayload, ids((await push.cachedInbox()).notifications)], [true, false, [id]]);
   assert.deepEqual(server.requests, ['GET /api/notifications']);
-  assert.equal(await push.collect(4711), null);
+  assert.equal(await push.preview(4711), null);
 });
 
 test('a cursor longer than any of the server is none of its own', async t => {
@@ -409,18 +409,18 @@ test('a cursor longer than any of the server is none of its own', async t => {
       return new Response(JSON.stringify({...await response.json(), Cursor: cursor}), {headers: response.headers});
     };
     const kind = await push.sync().then(() => null, error => error.interference.kind);
-    assert.deepEqual([kind, (await push.kept()).notifications.length], isTaken ? [null, 1] : ['unexpectedBody', 0]);
+    assert.deepEqual([kind, (await push.cachedInbox()).notifications.length], isTaken ? [null, 1] : ['unexpectedBody', 0]);
   }
 });
 
 test('what was collected before the first page, and is gone since, goes with it', async t => {
   const server = new FakeServer(), push = await clientOf(t, server), id = server.post('pushed'), other = server.post('stays');
-  await push.collect(id);
+  await push.preview(id);
   server.delete(id);
   assert.deepEqual(ids((await push.sync()).notifications), [other]);
 });
 
-test('updates tell what another client of the same store has changed', async t => {
+test('updates report the changes of another client of the same store', async t => {
   const server = new FakeServer(), store = new MemoryStore(), page = await clientOf(t, server, {store, name: 'updates'});
   const worker = await clientOf(t, server, {store, name: 'updates'}), end = new AbortController();
   const told = [];
@@ -432,7 +432,7 @@ test('updates tell what another client of the same store has changed', async t =
   })();
   await new Promise(next => setImmediate(next));
   const id = server.post('pushed');
-  await worker.collect(id);
+  await worker.preview(id);
   await worker.dismiss(id);
   await done;
   assert.equal(told.at(-1), -id);
@@ -463,12 +463,12 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
 
   async function consume() {
     const changes = await clients[0].changes(mark);
-    if (changes.isWhole) seen.clear();
+    if (changes.isEverything) seen.clear();
     for (const item of changes.arrived) seen.set(item.id, item.isRead);
     for (const id of changes.deleted) seen.delete(id);
     mark = changes.mark;
-    const kept = (await clients[0].kept()).notifications;
-    assert.deepEqual(new Map([...seen].sort(([one], [other]) => one - other)), new Map(kept.map(item => [item.id, item.isRead]).sort(([one], [other]) => one - other)));
+    const cached = (await clients[0].cachedInbox()).notifications;
+    assert.deepEqual(new Map([...seen].sort(([one], [other]) => one - other)), new Map(cached.map(item => [item.id, item.isRead]).sort(([one], [other]) => one - other)));
   }
 
   chance = 1;
@@ -476,7 +476,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
     const push = clients[randomInt(2)], all = [...server.items.keys()], id = all[randomInt(Math.max(1, all.length))];
     const steps = [
       () => server.post(`payload ${step}`), () => server.post(`payload ${step}`), () => id && server.delete(id),
-      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.collect(id), () => id && push.notification(id),
+      () => id && server.change(id, {Read: !server.items.get(id).Read}), () => push.sync(), () => push.sync(), () => id && push.preview(id), () => id && push.notification(id),
       () => id && push.markRead(id, randomInt(2) === 0), () => id && randomInt(3) === 0 && push.dismiss(id),
       async () => {
         // Waits for both, even if one fails.
@@ -485,7 +485,7 @@ test('page and worker over one store, with failures anywhere: nothing is lost or
       async () => {
         if (!id) return;
         // Fetches a notification while it changes.
-        const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.collect(id)];
+        const other = clients[randomInt(2)], calls = [push.notification(id), randomInt(2) === 0 ? push.sync() : push.preview(id)];
         calls.push((randomInt(3) === 0 ? other.dismiss(id) : other.markRead(id, randomInt(2) === 0)).then(() => other.sync()));
         for (const {reason} of await Promise.allSettled(calls)) {
           if (reason && !['crash', undefined].includes(reason.message) && reason.code !== 'offline' && reason.problem?.status !== 404) throw reason;
@@ -524,7 +524,7 @@ test('events bring what is pushed, and connect again after a lost stream', async
     if (told.length === 2) end.abort();
   }
   assert.deepEqual([told, asked], [[[one, 'one'], [two, 'two']], [undefined, String(one)]]);
-  assert.equal((await push.kept()).notifications.length, 2);
+  assert.equal((await push.cachedInbox()).notifications.length, 2);
 });
 
 test('an event stream is read however it comes in pieces, and a push names an id or nothing', () => {
@@ -571,9 +571,9 @@ test('accounts that share a browser register so, and each knows its own pushes',
     const server = new FakeServer();
     server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body); };
     server.prefix = name;
-    return clientOf(t, server, {shared: true, name});
+    return clientOf(t, server, {isDeviceShared: true, name});
   }));
-  for (const push of accounts) await push.enablePush({tags: ['news']});
+  for (const push of accounts) await push.register({tags: ['news']});
   assert.deepEqual(bodies.map(({Shared, Tags}) => [Shared, Tags]), [[true, ['news']], [true, ['news']]]);
   assert.equal(subscription.worker, 'https://push.example/sealpost-worker.js?shared=');
   const message = async (id, of) => JSON.stringify({secureId: String(id), accountHint: await accountHint(await of.registrationID(), id)});
@@ -592,7 +592,7 @@ test('an account alone registers as before, and ends its subscription', async t 
   const subscription = browser(t), bodies = [], server = new FakeServer();
   server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body); };
   const push = await clientOf(t, server);
-  await push.enablePush();
+  await push.register();
   assert.deepEqual(Object.keys(bodies[0]), ['Platform', 'Handle', 'Tags']);
   assert.equal(subscription.worker, 'https://push.example/sealpost-worker.js');
   assert.equal(await push.isRecipient('{"secureId":"7"}'), true);
@@ -600,15 +600,15 @@ test('an account alone registers as before, and ends its subscription', async t 
   assert.equal(subscription.ended, true);
 });
 
-test('a session that has begun anew registers the device again, and none else does', async t => {
+test('a new session registers the device again, and nothing else does', async t => {
   browser(t);
   const server = new FakeServer(), push = await clientOf(t, server);
-  await push.refresh();
+  await push.registerIfNeeded();
   assert.equal(server.requests.length, 0, 'what was never registered is not registered again');
-  const device = await push.enablePush();
+  const device = await push.register();
   const registrations = async () => {
     server.requests.length = 0;
-    assert.equal(await push.refresh(), device);
+    assert.equal(await push.registerIfNeeded(), device);
     return server.requests.filter(request => request.startsWith('PUT')).length;
   };
   assert.deepEqual([await registrations(), await registrations()], [0, 0]);
@@ -622,11 +622,11 @@ test('a session that has begun anew registers the device again, and none else do
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
   browser(t);
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
-  const device = await push.enablePush();
+  const device = await push.register();
   server.tokens.delete('spt_first');
   assert.equal(await push.signOut(), false);
   const again = await clientOf(t, server, {store, isIn: false});
-  assert.equal(await again.finishSigningOut(), false);
+  assert.equal(await again.finishSignOuts(), false);
   assert.deepEqual([...server.devices], [device]);
   // The order does not use another account's token.
   server.tokens.add('spt_bob').add('spt_second');
@@ -642,7 +642,7 @@ test('a device from before identifiers is ended, too, when its account signs in 
   browser(t);
   const server = new FakeServer(), push = await clientOf(t, server);
   server.account = null;
-  await push.enablePush();
+  await push.register();
   server.tokens.clear();
   assert.deepEqual([await push.signOut(), server.devices.size], [false, 1]);
   server.account = ALICE;
@@ -650,7 +650,7 @@ test('a device from before identifiers is ended, too, when its account signs in 
   assert.equal(server.devices.size, 0);
 });
 
-test('a provider is asked for a token to sign out with, and if it has none the server was not told', async t => {
+test('a provider is asked for a token to sign out with, and without one the server does not know', async t => {
   browser(t);
   for (const has of [true, false]) {
     const server = new FakeServer();
@@ -658,7 +658,7 @@ test('a provider is asked for a token to sign out with, and if it has none the s
     const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
     const push = await clientOf(t, server, {token, timeout: 0.2, isIn: false});
     await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
-    await push.enablePush();
+    await push.register();
     // A cold start, after the token has ended.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
@@ -669,7 +669,7 @@ test('a provider is asked for a token to sign out with, and if it has none the s
   }
 });
 
-test('who signs out without any token is told that the server does not know', async t => {
+test('a sign-out without any token reports that the server does not know', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   store.rows.delete('session');
   assert.deepEqual([await push.signOut(), push.account, [...server.tokens]], [false, null, ['spt_first']]);
@@ -685,7 +685,7 @@ test('a device that was being registered while its account signed out is ended, 
     isPut();
     await held;
   };
-  const registering = push.enablePush();
+  const registering = push.register();
   await arrived;
   assert.equal(server.devices.size, 1);
   assert.equal(await push.signOut(), true);
@@ -708,15 +708,15 @@ test('a field full of blanks is read at once', async t => {
 });
 
 test('whether answers are signed is what the app has written down', async () => {
-  const open = options => Sealpost.open({server: 'https://push.example', store: new MemoryStore(), ...options});
+  const open = options => PushClient.open({server: 'https://push.example', store: new MemoryStore(), ...options});
   for (const options of [{}, {signatures: {keys: []}}, {signatures: {}}, {signatures: []}, {signatures: null}, {keys: [pinned.publicKey]}]) {
-    await assert.rejects(open(options), error => error instanceof SealpostError && error.code === 'noSignatureKeys', JSON.stringify(options));
+    await assert.rejects(open(options), error => error instanceof PushClientError && error.code === 'noSignatureKeys', JSON.stringify(options));
   }
   for (const chosen of ['unsigned', signatures]) (await open({signatures: chosen})).close();
 });
 
 test('http is for this machine, and without pinned keys', async () => {
-  const open = (server, chosen) => Sealpost.open({server, signatures: chosen, store: new MemoryStore(), fetch: lost}).then(push => push.close());
+  const open = (server, chosen) => PushClient.open({server, signatures: chosen, store: new MemoryStore(), fetch: lost}).then(push => push.close());
   for (const server of ['https://push.example', 'https://127.0.0.1:1', 'https://localhost']) await open(server, signatures);
   for (const host of ['127.0.0.1:8080', '127.255.0.9', '127.1', '[::1]:1', '[0:0:0:0:0:0:0:1]', 'LOCALHOST:1', 'localhost/path']) {
     await open(`http://${host}`, 'unsigned');
@@ -725,7 +725,7 @@ test('http is for this machine, and without pinned keys', async () => {
   for (const host of [
     'push.example', '128.0.0.1', '127.0.0.1.example', 'localhost.example', '127.0.0.1@push.example', '[::2]', '[::ffff:127.0.0.1]', '0.0.0.0', 'x.localhost',
   ]) {
-    await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof SealpostError && error.code === 'insecureServer', host);
+    await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof PushClientError && error.code === 'insecureServer', host);
   }
   await assert.rejects(open('ftp://push.example', 'unsigned'), {code: 'invalidServer'});
 });
@@ -743,24 +743,24 @@ async function keeper(t, options = {}) {
   await push.useToken('spt_first', {account: 'alice'});
   server.post('secret');
   await push.sync();
-  await push.enablePush();
+  await push.register();
   return {push, server, faults, open, left: () => [...faults.databases.get('sealpost')?.keys() ?? []].filter(name => !/^(head|key|settings)$/.test(name))};
 }
 
 test('a connection that the browser has closed is opened again, for signing out, too', async t => {
   const {push, server, faults, open, left} = await keeper(t);
   faults.closeAll();
-  assert.equal((await push.kept()).notifications.length, 1);
+  assert.equal((await push.cachedInbox()).notifications.length, 1);
   faults.closeAll();
   assert.equal((await push.sync()).isFresh, true);
   faults.closeAll();
   assert.deepEqual([await push.signOut(), push.account, left(), server.tokens.size, server.devices.size], [true, null, [], 0, 0]);
-  assert.deepEqual([(await open()).account, (await push.kept()).notifications], [null, []]);
+  assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
-  await assert.rejects(push.kept(), {code: 'unavailable'});
+  await assert.rejects(push.cachedInbox(), {code: 'unavailable'});
 });
 
-test('signing out on a full disk removes everything, and tells the server at once', async t => {
+test('signing out on a full disk removes everything, and calls the server at once', async t => {
   for (const hasNetwork of [true, false]) {
     const {push, server, faults, open, left} = await keeper(t), other = await open();
     if (!hasNetwork) server.before = lost;
@@ -778,7 +778,7 @@ test('signing out on a full disk removes everything, and tells the server at onc
   }
 });
 
-test('where a sign-out made room, the server is told of it later, and of those before', async t => {
+test('where a sign-out made room, the server learns of it later, and of those before', async t => {
   const {push, server, faults, open, left} = await keeper(t);
   server.before = lost;
   await push.signOut();
@@ -790,7 +790,7 @@ test('where a sign-out made room, the server is told of it later, and of those b
   assert.equal(await push.signOut(), false);
   assert.deepEqual(left().map(name => name.split('/')[0]), ['ending', 'ending']);
   server.before = () => {};
-  assert.equal(await (await open()).finishSigningOut(), true);
+  assert.equal(await (await open()).finishSignOuts(), true);
   assert.deepEqual([server.tokens.size, server.devices.size, left()], [0, 0, []]);
 });
 
@@ -798,8 +798,8 @@ test('a database that cannot be opened is deleted, and only one that stays is an
   const {push, faults, left} = await keeper(t);
   [faults.isBroken, faults.isLocked] = [true, true];
   faults.closeAll();
-  await assert.rejects(push.kept(), error => error instanceof SealpostError && error.code === 'unavailable');
-  await assert.rejects(push.signOut(), error => error instanceof SealpostError && error.code === 'unavailable');
+  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable');
+  await assert.rejects(push.signOut(), error => error instanceof PushClientError && error.code === 'unavailable');
   faults.isLocked = false;
   assert.deepEqual([await push.signOut(), push.account, left()], [false, null, []]);
 });
@@ -812,7 +812,7 @@ for (const isFull of [false, true]) {
       const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
       server.post('secret');
       await push.sync();
-      await push.enablePush();
+      await push.register();
       isDead = false;
       let steps = 0, die;
       const death = new Promise(done => { die = () => { isDead = true; done(); return new Promise(() => {}); }; });
@@ -821,7 +821,7 @@ for (const isFull of [false, true]) {
       for (const name of ['get', 'list', 'head', 'commit', 'removeAll']) {
         const work = store[name].bind(store);
         store[name] = async (...given) => step(() => {
-          if (isFull && name === 'commit') throw new SealpostError('unavailable', 'The browser has no room for more.');
+          if (isFull && name === 'commit') throw new PushClientError('unavailable', 'The browser has no room for more.');
           return work(...given);
         });
       }
@@ -829,17 +829,17 @@ for (const isFull of [false, true]) {
       await Promise.race([push.signOut(), death]);
       const after = new MemoryStore();
       after.rows = new Map(store.rows);
-      const next = await clientOf(t, {fetch: lost}, {store: after, isIn: false}), kept = (await next.kept()).notifications.length;
-      assert.equal(next.account, kept === 1 ? 'alice' : null, `step ${end}`);
+      const next = await clientOf(t, {fetch: lost}, {store: after, isIn: false}), cached = (await next.cachedInbox()).notifications.length;
+      assert.equal(next.account, cached === 1 ? 'alice' : null, `step ${end}`);
       const left = [...after.rows.keys()].filter(name => /^(entry|cursor|session|identity|registration)/.test(name));
-      assert.equal(left.length, kept === 1 ? 5 : 0, `step ${end}: ${left}`);
-      counts[kept === 1 ? 'whole' : 'gone'] += 1;
+      assert.equal(left.length, cached === 1 ? 5 : 0, `step ${end}: ${left}`);
+      counts[cached === 1 ? 'whole' : 'gone'] += 1;
     }
     assert.ok(counts.whole > 3 && counts.gone > 3, JSON.stringify(counts));
   });
 }
 
-test('nothing that is kept waits for the app to give a token', async t => {
+test('deleting the stored state does not wait for the app to give a token', async t => {
   let isAsked, give;
   const asked = new Promise(done => { isAsked = done; }), given = new Promise(done => { give = done; });
   const {push, server, left} = await keeper(t, {token: () => { isAsked(); return given; }});
@@ -894,7 +894,7 @@ for (const says of [MALLORY, 'none']) {
     other.delete(1);
     other.says = says;
     await push.sync();
-    const device = await push.enablePush(), {mark} = await push.changes();
+    const device = await push.register(), {mark} = await push.changes();
     showOther(true);
     const inbox = await push.sync();
     assert.deepEqual([inbox.isFresh, ids(inbox.notifications)], [false, [one, two]]);
@@ -902,7 +902,7 @@ for (const says of [MALLORY, 'none']) {
     const fetched = await push.notification(one);
     assert.deepEqual([fetched.isFresh, fetched.item.payload], [false, 'one']);
     assert.ok(isWrongAccount(fetched.failure), 'the other account has no such notification');
-    for (const call of [() => push.collect(two), () => push.confirmTaken(two), () => push.disablePush(), () => push.enablePush()]) {
+    for (const call of [() => push.preview(two), () => push.confirmTaken(two), () => push.unregister(), () => push.register()]) {
       await assert.rejects(call(), isWrongAccount);
     }
     assert.deepEqual([await push.markRead(one), await push.send('to myself')], [false, null]);
@@ -931,7 +931,7 @@ test('the first answer to a token decides, for all clients of the store', async 
 test('of two first answers at the same time one decides', async t => {
   const {server, other} = signingServers(), store = new MemoryStore();
   const [one, two] = [await clientOf(t, server, {signatures, store}), await clientOf(t, other, {signatures, store})];
-  const found = await Promise.allSettled([one.collect(4711), two.collect(4711)]);
+  const found = await Promise.allSettled([one.preview(4711), two.preview(4711)]);
   assert.deepEqual(found.map(({status}) => status).sort(), ['fulfilled', 'rejected']);
   assert.ok(isWrongAccount(found.find(({status}) => status === 'rejected').reason));
 });
@@ -939,7 +939,7 @@ test('of two first answers at the same time one decides', async t => {
 test('an app that knows its account takes no other', async t => {
   const {fetch, showOther} = signingServers();
   for (const given of [{id: ALICE}, {token: async () => ({Token: 'spt_first', ExpiresAt: null, Account: ALICE})}]) {
-    const {id, ...options} = given, push = await clientOf(t, {fetch}, {signatures, isIn: false, now: () => Date.parse('2027-01-01T00:00:00Z'), tolerance: 1e9, ...options});
+    const {id, ...options} = given, push = await clientOf(t, {fetch}, {signatures, isIn: false, now: () => Date.parse('2027-01-01T00:00:00Z'), signatureTolerance: 1e9, ...options});
     await push.useToken(options.token ? 'spt_ends' : 'spt_first', {account: 'alice', id, expiresAt: options.token ? new Date('2027-01-01T00:00:30Z') : null});
     showOther(true);
     await assert.rejects(push.sync(), isWrongAccount);
@@ -970,13 +970,13 @@ test('an account that was made anew begins with nothing', async t => {
   const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {signatures, store});
   server.post('of the old one');
   await push.sync();
-  await push.enablePush();
+  await push.register();
   const {mark} = await push.changes();
   server.account = MALLORY;
   assert.ok(isWrongAccount((await push.sync()).failure));
   await push.signIn('alice', 'correct horse');
   const changes = await push.changes(mark);
-  assert.deepEqual([changes.isWhole, changes.arrived, await push.registrationID()], [true, [], null]);
+  assert.deepEqual([changes.isEverything, changes.arrived, await push.registrationID()], [true, [], null]);
   // The server has nothing of the old account to end.
   assert.equal((await store.list('ending/')).size, 0);
   assert.equal((await push.sync()).isFresh, true);
@@ -997,32 +997,32 @@ test('an answer that arrives after another account has signed in here is not tak
   await push.useToken('spt_second', {account: 'bob'});
   release();
   await assert.rejects(late, {code: 'signedOut'});
-  assert.deepEqual((await push.kept()).notifications, []);
+  assert.deepEqual((await push.cachedInbox()).notifications, []);
 });
 
 test('a sign-out that reaches another account waits, also over a restart', async t => {
   browser(t);
   const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {signatures, store});
-  await push.enablePush();
+  await push.register();
   showOther(true);
   assert.equal(await push.signOut(), false);
   assert.deepEqual([push.account, other.devices.size, server.devices.size, server.tokens.size], [null, 0, 1, 1]);
   other.says = 'none';
   const again = await clientOf(t, {fetch}, {signatures, store, isIn: false});
-  assert.equal(await again.finishSigningOut(), false);
+  assert.equal(await again.finishSignOuts(), false);
   showOther(false);
-  assert.equal(await again.finishSigningOut(), true);
+  assert.equal(await again.finishSignOuts(), true);
   assert.deepEqual([server.devices.size, server.tokens.size, (await store.list('ending/')).size], [0, 0, 0]);
 });
 
-test('that nobody was signed in ends the waiting, and is not told as a success', async t => {
+test('that nobody was signed in ends the waiting, and is not reported as a success', async t => {
   const {server, fetch} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {signatures, store});
   await push.sync();
   server.tokens.clear();
   assert.deepEqual([await push.signOut(), (await store.list('ending/')).size], [false, 0]);
 });
 
-test('a server of the version before is believed until the account is known, and not from then on', async t => {
+test('answers of a server of the previous version are accepted until the account is known, and not from then on', async t => {
   const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {signatures, isIn: false}), asked = [];
   server.before = ({headers}) => asked.push(headers['Accept-Signature']);
   server.account = null;
@@ -1038,7 +1038,7 @@ test('a server of the version before is believed until the account is known, and
   assert.equal((await push.sync()).failure.interference.kind, 'insufficientCoverage');
 });
 
-test('without signatures the account counts where an answer names one, and what was learnt so is not kept for signatures', async t => {
+test('without signatures the account counts where an answer names one, and a client that demands signatures does not use an identifier learnt so', async t => {
   const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {store});
   await push.sync();
   showOther(true);

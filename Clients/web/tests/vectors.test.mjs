@@ -7,7 +7,7 @@ import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
 import {
-  GREATEST_TOKEN, MemoryStore, Sealpost, acceptSignature, accountHint, checkAnswer, digestField, digestMatches, echoOf, importKeys, pushedHint,
+  GREATEST_TOKEN, MemoryStore, PushClient, acceptSignature, accountHint, checkAnswer, digestField, digestMatches, echoOf, importKeys, pushedHint,
   pushedID, randomToken, readAccount, readItem, readPage, signatureBase, success,
 } from '../sealpost.js';
 import {signatureFields} from './fake-server.mjs';
@@ -186,7 +186,7 @@ test('answers to sign-outs mean what the vectors say', async t => {
   for (const {name, account, request, answer, outcome} of read('accounts').signOuts) {
     const asked = [], id = request.path.startsWith('/api/register/') ? request.path.slice(14) : 'one';
     const end = new AbortController();
-    const push = await Sealpost.open({
+    const push = await PushClient.open({
       server: 'https://push.example', signatures: {keys: [pinned.publicKey]}, store: new MemoryStore(), now: () => now * 1000, makeToken: () => '1000',
       fetch: async (url, {method, headers}) => {
         const {pathname} = new URL(url), isDue = method === request.method && pathname === request.path;
@@ -207,7 +207,7 @@ test('answers to sign-outs mean what the vectors say', async t => {
     for await (const event of push.events({signal: end.signal})) assert.fail(event);
     const isTold = await push.signOut();
     asked.length = 0;
-    await push.finishSigningOut();
+    await push.finishSignOuts();
     assert.equal(isTold ? 'told' : asked.length === 0 ? 'ended' : 'waits', outcome, name);
     if (isTold) assert.deepEqual(asked, [], name);
     outcomes.add(outcome);
@@ -230,14 +230,14 @@ async function follow(steps, signatures) {
   async function compare(step) {
     // With a clock at 1970 nothing is expired, so the client shows everything.
     clock = 0;
-    const all = (await push.kept()).notifications;
+    const all = (await push.cachedInbox()).notifications;
     clock = null;
-    const kept = all.map(item => ({
+    const cached = all.map(item => ({
       Id: item.id, ...(item.hasPayload ? {Payload: item.payload} : {}), Read: item.isRead,
       CreatedAt: rfc3339(item.createdAt), ExpiresAt: rfc3339(item.expiresAt), ...(item.isReadOnce ? {ReadOnce: true} : {}), ...(item.isNeverStored ? {Store: 'never'} : {}),
     })).sort((one, other) => one.Id - other.Id);
-    assert.deepEqual(kept.map(({Store, ...item}) => item), step.kept.map(({Store, ...item}) => item), 'kept');
-    assert.deepEqual((await push.kept()).notifications.map(({id}) => id), step.shown, 'shown');
+    assert.deepEqual(cached.map(({Store, ...item}) => item), step.kept.map(({Store, ...item}) => item), 'kept');
+    assert.deepEqual((await push.cachedInbox()).notifications.map(({id}) => id), step.shown, 'shown');
     clock = 0;
     const changes = await push.changes(mark);
     clock = null;
@@ -263,10 +263,10 @@ async function follow(steps, signatures) {
   const store = new MemoryStore(), get = store.get.bind(store);
   store.get = async name => name === 'identity' ? undefined : get(name);
   const limit = Number(new URLSearchParams(steps[0].request.query).get('limit'));
-  push = await Sealpost.open({
+  push = await PushClient.open({
     server: 'https://push.example', signatures, store, fetch, now, limit, makeToken: () => '1000',
     // The device's clock is wrong in one of them, which these tests do not check.
-    tolerance: 1_000_000,
+    signatureTolerance: 1_000_000,
   });
   try {
     await push.useToken('spt_test', {account: 'alice'});
@@ -276,8 +276,8 @@ async function follow(steps, signatures) {
       assert.deepEqual([failure, isFresh], [null, true]);
       const step = steps[number];
       assert.equal(step.next, 'done');
-      const withPayload = new Set((await push.kept()).notifications.filter(item => item.hasPayload).map(({id}) => id));
-      assert.deepEqual(notifications.filter(item => item.hasPayload && !withPayload.has(item.id)).map(({id}) => id), step.unkept, 'unkept');
+      const withPayload = new Set((await push.cachedInbox()).notifications.filter(item => item.hasPayload).map(({id}) => id));
+      assert.deepEqual(notifications.filter(item => item.hasPayload && !withPayload.has(item.id)).map(({id}) => id), step.unkept, 'unstored');
       if (number === steps.length - 1) await compare(step);
     }
   } finally {
@@ -298,7 +298,7 @@ function responseTo(options, answer) {
 }
 
 async function clientOf(t, fetch, deviceTime) {
-  const push = await Sealpost.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, timeout: 10});
+  const push = await PushClient.open({server: 'https://push.example', signatures: 'unsigned', store: new MemoryStore(), fetch, now: () => deviceTime * 1000, timeout: 10});
   t.after(() => push.close());
   await push.useToken('spt_test', {account: 'alice'});
   return push;
@@ -307,7 +307,7 @@ async function clientOf(t, fetch, deviceTime) {
 const does = {
   read: push => push.markRead(7), unread: push => push.markRead(7, false), dismiss: push => push.dismiss(7), send: push => push.send('a').catch(() => {}),
 };
-const states = async push => (await push.kept()).notifications.map(({id, isRead}) => ({Id: id, Read: isRead})).sort((one, other) => one.Id - other.Id);
+const states = async push => (await push.cachedInbox()).notifications.map(({id, isRead}) => ({Id: id, Read: isRead})).sort((one, other) => one.Id - other.Id);
 
 test('what waits is done, waits on or has failed as the vectors say', async t => {
   const {deviceTime, lists, answers} = read('outbox'), outcomes = new Set();
@@ -365,7 +365,7 @@ test('late answers do what the vectors say', async t => {
       }
       return responseTo(options, exchange.answer);
     }, deviceTime);
-    const calls = {notification: () => push.notification(7), shown: () => push.collect(7), list: () => push.sync()};
+    const calls = {notification: () => push.notification(7), shown: () => push.preview(7), list: () => push.sync()};
     for (const {call} of before) await calls[call]();
     const arrival = calls[late.call]();
     await asked;

@@ -20,7 +20,7 @@ extension PushClient {
         /// The server is unreachable, or did not answer in time.
         case offline
         /// A network's sign-in page answers in place of the server.
-        case portal
+        case captivePortal
         /// Something on the way has changed, replayed or invented an answer.
         case interference
         /// No key that the app knows has signed: the server's key has changed, or something
@@ -31,7 +31,7 @@ extension PushClient {
         /// The server's certificate is not one that the app accepts.
         case pin
         /// The credentials are no longer valid.
-        case signedOut
+        case signIn
         /// The server refuses for now.
         case wait
         /// The server refuses.
@@ -58,12 +58,12 @@ extension PushClient {
         public var text: String {
             switch self {
             case .offline: "There is no connection. What you see may be out of date."
-            case .portal: "This network wants you to sign in first. Open its page, then try again."
+            case .captivePortal: "This network wants you to sign in first. Open its page, then try again."
             case .interference: "Something on this network changes our answers. Try another network."
             case .update: "This app needs an update, or this network changes our answers. Try another network first."
             case .clock: "The clock of this device is wrong. Set it, then try again."
             case .pin: "This network stands between you and our server. Try another network."
-            case .signedOut: "You are signed out. Sign in again."
+            case .signIn: "You are signed out. Sign in again."
             case .wait: "The server is busy. Try again later."
             case .refused: "The server does not allow this."
             case .unavailable: "This app cannot do this here. It needs an update."
@@ -73,7 +73,7 @@ extension PushClient {
         private init(_ error: PushClientError) {
             switch error {
             case .interference(let interference): self.init(interference.kind)
-            case .unauthorized, .signedOut: self = .signedOut
+            case .unauthorized, .signedOut: self = .signIn
             case .busy: self = .wait
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
             // The device was offline for long.
@@ -84,7 +84,7 @@ extension PushClient {
 
         init(_ kind: Interference.Kind) {
             switch kind {
-            case .missingEcho, .redirect: self = .portal
+            case .missingEcho, .redirect: self = .captivePortal
             case .signature, .wrongAccount: self = .update
             case .wrongClock: self = .clock
             case .untrustedKey: self = .pin
@@ -98,7 +98,7 @@ extension PushClient {
             switch code {
             case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
             // Captive portals answer for every host, with a certificate of their own.
-            case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .portal
+            case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .captivePortal
             default: self = .offline
             }
         }

@@ -1,36 +1,36 @@
 public import Foundation
 public import PushAPI
 
-/// All notifications of a user, as of a `PushClient.refresh()` or as kept on the device.
+/// All notifications of a user, as of a `PushClient.sync()` or as cached on the device.
 public struct Inbox: Sendable, Hashable {
     /// The notifications, the oldest first.
     ///
     /// A read-once notification has no payload here: `PushClient.notification(_:)` fetches it. If
-    /// the sender forbids storing a payload, only the `refresh()` that fetched it returns it. A
+    /// the publisher forbids storing a payload, only the `sync()` that fetched it returns it. A
     /// notification that has expired by the device's clock is left out; it is deleted when it has
     /// expired by the server's clock.
     public let notifications: [NotificationItem]
-    /// The ids of notifications that are new or changed since the last refresh by any process of
+    /// The ids of notifications that are new or changed since the last sync by any process of
     /// the app.
     public let arrived: [Int64]
     /// The ids of notifications that were dismissed or recalled or have expired since the last
     /// refresh: stop showing them.
     public let deleted: [Int64]
     /// When the inbox was last known to be complete, by the device's clock. `nil` before the first
-    /// refresh and between its pages: show "not loaded yet" in place of "nothing here".
-    public let completeAt: Date?
+    /// sync and between its pages: show "not loaded yet" in place of "nothing here".
+    public let syncedAt: Date?
 
     /// Creates an inbox for an app's own tests and previews.
     public init(
         notifications: [NotificationItem],
         arrived: [Int64] = [],
         deleted: [Int64] = [],
-        completeAt: Date? = nil
+        syncedAt: Date? = nil
     ) {
         self.notifications = notifications
         self.arrived = arrived
         self.deleted = deleted
-        self.completeAt = completeAt
+        self.syncedAt = syncedAt
     }
 
     /// The number of unread notifications, for a badge.

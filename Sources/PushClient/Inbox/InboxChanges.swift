@@ -1,6 +1,6 @@
-/// The changes of the kept inbox since a consumer's mark, by any process of the app.
+/// The changes of the cached inbox since a consumer's mark, by any process of the app.
 ///
-/// It has ids, not payloads: `PushClient.kept(_:)` returns each notification.
+/// It has ids, not payloads: `PushClient.cachedNotification(_:)` returns each notification.
 public struct InboxChanges: Sendable, Hashable {
     /// The ids of notifications that are new or changed.
     public let arrived: Set<Int64>

@@ -2,16 +2,16 @@ internal import Foundation
 internal import PushAPI
 
 extension InboxKeeper {
-    /// A kept notification with its payload and the date of its last confirmation; `nil` if there
-    /// is none, or it has expired by the device's clock.
-    func item(_ id: Int64, now: Date) throws -> (kept: KeptItem, date: Date)? {
+    /// A cached notification with its payload and the date of its last confirmation; `nil` if
+    /// there is none, or it has expired by the device's clock.
+    func item(_ id: Int64, now: Date) throws -> (cached: CachedItem, date: Date)? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
             guard let name = snapshot.index.name(of: id) else { return nil }
-            if let kept = try self.account.item(name) {
-                guard kept.item.payload != nil, kept.item.expiresAt > now else { return nil }
-                let dates = [snapshot.index.completeAt, self.confirmedDate(of: name)].compactMap { $0 }
-                return (kept, dates.reduce(kept.date, max))
+            if let cached = try self.account.item(name) {
+                guard cached.item.payload != nil, cached.item.expiresAt > now else { return nil }
+                let dates = [snapshot.index.syncedAt, self.confirmedDate(of: name)].compactMap { $0 }
+                return (cached, dates.reduce(cached.date, max))
             }
             // Another process may have replaced the file. If none has, the file is damaged.
             if self.account.latest == snapshot.commit { return nil }
@@ -24,35 +24,35 @@ extension InboxKeeper {
         return InboxChanges(snapshot, since: mark ?? snapshot.index.mark(of: consumer), consumer: consumer)
     }
 
-    /// The inbox as the app sees it now. `unkept` has the payloads that must not be stored, in
-    /// place of the kept items.
-    func inbox(instead unkept: [Int64: NotificationItem] = [:], now: Date) throws -> (
+    /// The inbox as the app sees it now. `unstored` has the payloads that must not be stored, in
+    /// place of the cached items.
+    func inbox(instead unstored: [Int64: NotificationItem] = [:], now: Date) throws -> (
         inbox: Inbox, changes: InboxChanges
     ) {
         let (snapshot, items) = try self.items()
         let pending = snapshot.index.pending
-        let visible = items.map { (unkept[$0.id] ?? $0).after(pending[$0.id]) }
+        let visible = items.map { (unstored[$0.id] ?? $0).after(pending[$0.id]) }
             .filter { $0.expiresAt > now && pending[$0.id] != .dismiss }
             .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
-        let mark = snapshot.index.mark(of: Self.refresher)
-        let changes = InboxChanges(snapshot, since: mark, consumer: Self.refresher)
+        let mark = snapshot.index.mark(of: Self.syncConsumer)
+        let changes = InboxChanges(snapshot, since: mark, consumer: Self.syncConsumer)
         let inbox = Inbox(
             notifications: visible,
             arrived: changes.arrived.intersection(visible.map(\.id)).sorted(),
             deleted: changes.deleted.sorted(),
-            completeAt: snapshot.index.completeAt
+            syncedAt: snapshot.index.syncedAt
         )
         return (inbox, changes)
     }
 
     /// The number of unread notifications, with the outbox's tasks applied; `nil` if not all are
-    /// kept, or a file is lost.
+    /// cached, or a file is lost.
     ///
     /// It holds one payload at a time in memory.
     func unreadCount(now: Date) throws -> Int? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
-            guard snapshot.index.completeAt != nil else { return nil }
+            guard snapshot.index.syncedAt != nil else { return nil }
             var (count, isLost) = (0, false)
             for name in snapshot.index.names {
                 guard let item = try self.account.item(name)?.item else {
@@ -69,14 +69,14 @@ extension InboxKeeper {
         throw Account.Busy()
     }
 
-    /// A kept notification with the outbox's tasks applied.
-    func shown(_ id: Int64, now: Date) throws -> NotificationItem? {
+    /// A cached notification with the outbox's tasks applied.
+    func visible(_ id: Int64, now: Date) throws -> NotificationItem? {
         let pending = try self.read().index.pending[id]
-        return pending == .dismiss ? nil : try self.item(id, now: now)?.kept.item.after(pending)
+        return pending == .dismiss ? nil : try self.item(id, now: now)?.cached.item.after(pending)
     }
 
-    /// Reads all kept items. Drops items whose file is lost, and the cursor with them, so that the
-    /// next refresh fetches everything.
+    /// Reads all cached items. Drops items whose file is lost, and the cursor with them, so that
+    /// the next sync fetches everything.
     private func items() throws -> (Account.Snapshot, [NotificationItem]) {
         var read: [EntryName: NotificationItem] = [:]
         for _ in 0..<Account.attempts {
@@ -84,7 +84,7 @@ extension InboxKeeper {
             let names = snapshot.index.names
             var lost: [EntryName] = []
             for name in names where read[name] == nil {
-                if let kept = try self.account.item(name) { read[name] = kept.item } else { lost.append(name) }
+                if let cached = try self.account.item(name) { read[name] = cached.item } else { lost.append(name) }
             }
             if lost.isEmpty { return (snapshot, names.compactMap { read[$0] }) }
             // Another process may have replaced the files during the read. If none has, they are
@@ -92,9 +92,9 @@ extension InboxKeeper {
             guard self.account.latest == snapshot.commit else { continue }
             try self.account.change { draft in
                 for name in lost where draft.index.name(of: name.id) == name {
-                    draft.forget(name.id)
+                    draft.drop(name.id)
                     draft.index.cursor = nil
-                    draft.index.completeAt = nil
+                    draft.index.syncedAt = nil
                 }
             }
         }

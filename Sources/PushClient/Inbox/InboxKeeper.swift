@@ -1,13 +1,13 @@
 internal import Foundation
 internal import PushAPI
 
-/// The kept inbox of one account, which other processes may change at the same time.
+/// The cached inbox of one account, which other processes may change at the same time.
 ///
-/// An actor, so that the calls of one process change it one after the other. It keeps nothing of
+/// An actor, so that the calls of one process change it one after the other. It holds nothing of
 /// the inbox in memory between calls.
 actor InboxKeeper {
     /// The consumer that the deltas of ``Inbox`` are for.
-    static let refresher = "sealpost.refresh"
+    static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account
     /// When files were last confirmed since this process began.
@@ -43,18 +43,18 @@ actor InboxKeeper {
 
     // MARK: - Changes
 
-    /// Merges a page that was requested upon a state. Returns `false`, and changes nothing, if
+    /// Merges a page that was requested at a state. Returns `false`, and changes nothing, if
     /// another call has moved the cursor meanwhile.
     func merge(
         _ page: InboxPage,
-        askedUpon before: Account.Snapshot,
+        requestedAt before: Account.Snapshot,
         isRestart: Bool,
         serverTime: Date?,
         now: Date
     ) throws -> Bool {
         try self.change { draft in
             guard draft.index.cursor == before.index.cursor else { return false }
-            draft.merge(page, askedUpon: before.commit, isRestart: isRestart, serverTime: serverTime, now: now)
+            draft.merge(page, requestedAt: before.commit, isRestart: isRestart, serverTime: serverTime, now: now)
             return true
         }
     }
@@ -63,31 +63,31 @@ actor InboxKeeper {
     func confirm(_ cursor: String, serverTime: Date?, now: Date) throws {
         try self.change { draft in
             guard draft.index.cursor == cursor else { return }
-            draft.index.completeAt = now
+            draft.index.syncedAt = now
             draft.expire(serverTime)
         }
     }
 
-    /// Keeps a fetched notification, unless a newer state was kept since the request began.
-    func take(_ kept: KeptItem, askedUpon before: Int64, serverTime: Date?) throws {
-        let id = kept.item.id
+    /// Caches a fetched notification, unless a newer state was stored since the request began.
+    func take(_ cached: CachedItem, requestedAt before: Int64, serverTime: Date?) throws {
+        let id = cached.item.id
         let name: EntryName? = try self.change { draft in
-            if let serverTime, kept.item.expiresAt <= serverTime { return nil }
+            if let serverTime, cached.item.expiresAt <= serverTime { return nil }
             guard draft.isUntouched(id, since: before) else { return nil }
-            // For the same content only the date is new, which is no change for the app.
-            if draft.item(id)?.item == kept.item { return draft.index.name(of: id) }
-            draft.put(kept)
+            // For the same content only the date is new: the app sees no change.
+            if draft.item(id)?.item == cached.item { return draft.index.name(of: id) }
+            draft.put(cached)
             return nil
         }
-        if let name { self.confirm(name, kept.date) }
+        if let name { self.confirm(name, cached.date) }
     }
 
-    /// Marks the kept notifications, unless a newer state was kept since the request began.
-    func mark(_ ids: [Int64], read isRead: Bool, askedUpon before: Int64) throws {
+    /// Marks the cached notifications, unless a newer state was stored since the request began.
+    func mark(_ ids: [Int64], read isRead: Bool, requestedAt before: Int64) throws {
         try self.change { draft in
             for id in ids where draft.isUntouched(id, since: before) {
-                guard let kept = draft.item(id), kept.item.isRead != isRead else { continue }
-                draft.put(KeptItem(kept.item.read(isRead), date: kept.date))
+                guard let cached = draft.item(id), cached.item.isRead != isRead else { continue }
+                draft.put(CachedItem(cached.item.read(isRead), date: cached.date))
             }
         }
     }
@@ -100,8 +100,8 @@ actor InboxKeeper {
         try self.change { $0.index.take(changes) }
     }
 
-    /// Signs the account out; returns the order if the store could not keep it.
-    func end(_ order: @Sendable (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
+    /// Signs the account out; returns the order if the store could not write it.
+    func end(_ order: @Sendable (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         defer { self.ring() }
         do {
             return try self.account.end(order)

@@ -4,10 +4,10 @@ internal import PushAPI
 struct InboxPage: Sendable {
     struct Item: Sendable {
         let item: NotificationItem
-        let isKept: Bool
+        let isStorable: Bool
 
-        /// The item to keep: without its payload if that must not be stored.
-        var kept: NotificationItem { self.isKept ? self.item : self.item.withoutPayload }
+        /// The item to cache: without its payload if that must not be stored.
+        var cached: NotificationItem { self.isStorable ? self.item : self.item.withoutPayload }
     }
 
     static let maximumCursor = 1024
@@ -34,7 +34,7 @@ struct InboxPage: Sendable {
         let isUnexplained = answer.fields.isNoStore && !items.contains { $0.isReadOnce || $0.isNeverStored }
         self.items = try items.map { json throws(PushClientError) in
             guard let item = NotificationItem(json) else { throw answer.unexpected("a list of notifications") }
-            return Item(item: item, isKept: !isUnexplained && !json.isReadOnce && !json.isNeverStored)
+            return Item(item: item, isStorable: !isUnexplained && !json.isReadOnce && !json.isNeverStored)
         }
         self.deleted = try deleted.map { json throws(PushClientError) in
             guard let id = json.integer else { throw answer.unexpected("a list of ids") }

@@ -1,4 +1,4 @@
-/// The changes of a kept inbox, as `PushClient.updates(every:)` returns them.
+/// The changes of a cached inbox, as `PushClient.updates(every:)` returns them.
 public struct InboxUpdates: AsyncSequence, Sendable {
     let inbox: InboxKeeper
     let interval: Duration

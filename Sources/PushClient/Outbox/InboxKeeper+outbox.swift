@@ -30,7 +30,7 @@ extension InboxKeeper {
         try self.changeOutbox { $0.index.fail(keys, code) }
     }
 
-    func forget(_ failure: Outbox.Failure) throws {
+    func discard(_ failure: Outbox.Failure) throws {
         try self.changeOutbox { $0.index.failures.removeAll { $0 == failure } }
     }
 

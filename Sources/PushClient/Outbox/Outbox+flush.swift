@@ -2,8 +2,8 @@ internal import Foundation
 internal import PushAPI
 
 extension Outbox {
-    /// Slightly less than the 24 hours for which the server remembers a key.
-    private static let remembered: TimeInterval = 23 * 3600
+    /// Slightly less than the 24 hours for which the server stores a key.
+    private static let keyLifetime: TimeInterval = 23 * 3600
 
     /// Sends all waiting tasks to the server, in order.
     ///
@@ -22,7 +22,7 @@ extension Outbox {
             try await self.run()
         } catch PushClientError.busy {
         } catch PushClientError.problem {
-        } catch let error where error is PushClientError || error is CancellationError || error.leavesWhatIsKept {
+        } catch let error where error is PushClientError || error is CancellationError || error.allowsCached {
             throw error
         } catch {}
     }
@@ -65,7 +65,7 @@ extension Outbox {
     private func send(_ task: OutboxTask) async throws {
         let now = self.client.now()
         // `abs`: a clock that was set back must not make the task younger.
-        if let tried = task.triedAt, abs(now.timeIntervalSince(tried)) > Self.remembered {
+        if let tried = task.triedAt, abs(now.timeIntervalSince(tried)) > Self.keyLifetime {
             return try await self.client.inbox.fail([task.key], nil)
         }
         guard let payload = try await self.client.inbox.payload(of: task) else {

@@ -1,18 +1,18 @@
 public import Foundation
 public import PushAPI
 
-/// The user's actions that did not wait for the network. They are kept, shown as done, and sent to
-/// the server later, in order.
+/// The user's actions that did not wait for the network. They are stored, shown as done, and sent
+/// to the server later, in order.
 ///
-/// ``PushClient/refresh()`` sends them before it fetches, and ``flush()`` without fetching. Each
-/// task has one key for all attempts, in every process and after crashes, so that the server does
+/// ``PushClient/sync()`` sends them before it fetches, and ``flush()`` without fetching. Each task
+/// has one key for all attempts, in every process and after crashes, so that the server does
 /// nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed by
 /// ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
 /// try await client.outbox.send("Yes, I am coming.")
-/// show(try await client.kept())  // without it
+/// show(try await client.cachedInbox())  // without it
 /// ```
 public struct Outbox: Sendable {
     let client: PushClient
@@ -66,8 +66,8 @@ public struct Outbox: Sendable {
     public var failures: [Failure] { get async throws { try await self.client.inbox.failures() } }
 
     /// Forgets a failed task that the user knows about.
-    public func forget(_ failure: Failure) async throws {
-        try await self.client.inbox.forget(failure)
+    public func discard(_ failure: Failure) async throws {
+        try await self.client.inbox.discard(failure)
     }
 }
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The work of an app that the system wakes in the background: refreshes all accounts within the
+/// The work of an app that the system wakes in the background: syncs all accounts within the
 /// available time.
 ///
 /// ```swift
@@ -36,7 +36,7 @@ public struct BackgroundRefresh: Sendable {
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
-            for client in clients { group.addTask { await Self.refresh(client) } }
+            for client in clients { group.addTask { await Self.sync(client) } }
             group.addTask {
                 // The group cancels this sleep when all accounts are done.
                 try? await Task.sleep(for: self.limit)
@@ -54,9 +54,9 @@ public struct BackgroundRefresh: Sendable {
 
     // MARK: - Private
 
-    private static func refresh(_ client: PushClient) async -> Outcome {
+    private static func sync(_ client: PushClient) async -> Outcome {
         // The app can find the reason when the user opens it.
-        guard case .fresh(let inbox)? = try? await client.refresh() else { return .failed }
+        guard case .fresh(let inbox)? = try? await client.sync() else { return .failed }
         return inbox.arrived.isEmpty && inbox.deleted.isEmpty ? .noData : .newData
     }
 }

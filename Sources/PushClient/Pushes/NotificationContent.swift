@@ -11,7 +11,7 @@ public struct NotificationContent: Sendable, Hashable {
     public var badge: Int?
     /// Groups notifications in the list; if empty, the system groups by app.
     public var threadIdentifier: String
-    /// Names the actions that the app has declared; if empty, there are none.
+    /// Names the actions that the app has declared; if empty, it has no actions.
     public var categoryIdentifier: String
 
     /// Creates a content.

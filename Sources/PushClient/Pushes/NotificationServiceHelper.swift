@@ -42,12 +42,12 @@ public final class NotificationServiceHelper: Sendable {
 
     /// Each push calls `clients`, which returns one client for each account that is signed in.
     /// `limit` is the helper's part of the 30 seconds that the system allows. `badge` returns the
-    /// number on the icon; `nil` keeps the push's own number. By default it is the number of the
-    /// account's unread notifications, once all of them are kept.
+    /// number on the icon; `nil` leaves the push's own number. By default it is the number of the
+    /// account's unread notifications, once all of them are cached.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
-        badge: @escaping @Sendable (PushClient) async -> Int? = { await $0.keptBadge() },
+        badge: @escaping @Sendable (PushClient) async -> Int? = { await $0.cachedBadge() },
         fill: @escaping Fill
     ) {
         self.clients = clients
@@ -116,11 +116,11 @@ public final class NotificationServiceHelper: Sendable {
     ) async -> NotificationContent? {
         // A proxy may have written the failure, so its text is not shown: the placeholder says
         // where to look.
-        guard let item = try? await client.shownItem(id) else { return nil }
+        guard let item = try? await client.preview(id) else { return nil }
         var content = placeholder
         self.fill(item, &content)
         // The badge is the icon's number, not this notification's: it is read after the item is
-        // kept.
+        // cached.
         if let badge = await self.badge(client) { content.badge = badge }
         return content
     }
@@ -151,7 +151,7 @@ extension PushClient {
     /// The number of unread notifications, as far as the client knows it without a network.
     ///
     /// It holds one notification at a time: an extension lacks the memory for all of them.
-    public func keptBadge() async -> Int? {
+    public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.
         return try? await self.inbox.unreadCount(now: self.now())
@@ -162,7 +162,7 @@ extension PushClient {
     /// A read-once item is not fetched: its minute would begin, and the app would find nothing
     /// when the user taps it. A list request for this one id reveals whether it is read-once,
     /// without fetching the payload.
-    func shownItem(_ id: Int64) async throws -> NotificationItem? {
+    func preview(_ id: Int64) async throws -> NotificationItem? {
         var request = APIRequest("GET", Paths.notifications)
         request.query = [URLQueryItem(name: "ids", value: String(id))]
         let answer = try await self.api.call(request)

@@ -1,8 +1,8 @@
 internal import Foundation
 
 extension Account {
-    /// Returns `false`, and changes nothing, if another client has committed upon the same state.
-    func commit(_ draft: AccountDraft, upon snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
+    /// Returns `false`, and changes nothing, if another client has committed on the same state.
+    func commit(_ draft: AccountDraft, basedOn snapshot: Snapshot, _ store: any EntryStore) throws -> Bool {
         var index = draft.index
         let name = UInt64.random(in: 0 ... .max)
         index.history = [name] + index.history.prefix(31)
@@ -29,14 +29,14 @@ extension Account {
         }
         let commits = try store.commits(in: self.folder)
         if let last = commits.max(), last > draft.commit {
-            // Other clients have committed since. Either they built upon this commit, or this
+            // Other clients have committed since. Either they built on this commit, or this
             // process was suspended until its number was free again. In the second case a sweep
             // removes its files.
             return try self.newest(store).index?.history.contains(name) == true
         }
         let names = Set(index.files)
         for name in snapshot.index.files where !names.contains(name) { store.removeEntry(name, in: self.folder) }
-        for commit in commits where commit <= draft.commit - Self.keptIndexes {
+        for commit in commits where commit <= draft.commit - Self.storedIndexes {
             store.removeIndex(commit, in: self.folder)
         }
         return true

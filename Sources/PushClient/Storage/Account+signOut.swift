@@ -1,12 +1,12 @@
 extension Account {
     /// Ends this sign-in for all clients of the account, in all processes. Returns the order if
-    /// the store could not keep it.
+    /// the store could not write it.
     ///
-    /// One commit ends the account and keeps the order for the server. On a full disk the files
+    /// One commit ends the account and stores the order for the server. On a full disk the files
     /// are removed first, which needs no room and frees some. A crash at any point leaves either
     /// the account as it was or nothing of it.
     @discardableResult
-    func end(_ order: (KeptRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
+    func end(_ order: (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()
         defer {
             self.dropOverlay()
@@ -22,11 +22,11 @@ extension Account {
         }
     }
 
-    private func endWithoutRoom(_ order: (KeptRegistration?) -> SignOutOrder) -> SignOutOrder? {
+    private func endWithoutRoom(_ order: (StoredRegistration?) -> SignOutOrder) -> SignOutOrder? {
         // Also ends an account whose index cannot be read now.
         let snapshot =
             (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
-        var draft = AccountDraft(upon: snapshot) { _ in nil }
+        var draft = AccountDraft(basedOn: snapshot) { _ in nil }
         draft.end(order, atMost: Self.maximumSignOuts)
         self.files.removeAll(of: self.folder)
         // From here on this client stores nothing, even if the index cannot be written.
@@ -39,7 +39,7 @@ extension Account {
         return draft.index.signOuts.last
     }
 
-    /// The most orders kept: far more than anybody signs out without a network.
+    /// The most orders stored: far more than anybody signs out without a network.
     private static let maximumSignOuts = 16
 
     /// The sign-outs of this account that the server does not know yet, also after the account's
@@ -72,10 +72,10 @@ extension Account {
             let (commit, index) = try self.newest(self.files)
             guard let index else { return }
             let snapshot = Snapshot(commit: commit, index: index)
-            var draft = AccountDraft(upon: snapshot) { _ in nil }
+            var draft = AccountDraft(basedOn: snapshot) { _ in nil }
             change(&draft.index.signOuts)
             if draft.index.signOuts == index.signOuts { return }
-            if try self.commit(draft, upon: snapshot, self.files) { return }
+            if try self.commit(draft, basedOn: snapshot, self.files) { return }
         }
         throw Busy()
     }

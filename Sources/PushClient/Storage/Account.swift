@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A commit writes each new entry to a file of its own. It then creates its index under the next
 /// number in one step. If another process took that number first, this fails, and the change is
-/// repeated upon the newer index. After that it removes the files that only the old index names.
+/// repeated on the newer index. After that it removes the files that only the old index names.
 /// So:
 ///
 /// - A crash at any point leaves the index before or the one after, complete, and at most files
@@ -36,7 +36,7 @@ final class Account: Sendable {
 
     static let attempts = 500
     /// How many commits keep their index, for readers that have just found the latest number.
-    static let keptIndexes: Int64 = 4
+    static let storedIndexes: Int64 = 4
 
     let name: String
     let proof: AccountIndex.Proof
@@ -74,10 +74,10 @@ final class Account: Sendable {
     /// signed out.
     func read() throws -> Snapshot { try self.read(self.store) }
 
-    /// A kept notification; `nil` if its file is missing or damaged. Throws if the file cannot be
-    /// read now.
-    func item(_ name: EntryName) throws -> KeptItem? {
-        try self.store.readEntry(name, in: self.folder).flatMap(KeptItem.init(bytes:))
+    /// A cached notification; `nil` if its file is missing or damaged. Throws if the file cannot
+    /// be read now.
+    func item(_ name: EntryName) throws -> CachedItem? {
+        try self.store.readEntry(name, in: self.folder).flatMap(CachedItem.init(bytes:))
     }
 
     /// The number of the latest commit, for readers that wait for the next one.
@@ -95,7 +95,7 @@ final class Account: Sendable {
         }
         if stored.isEnded {
             guard stored.epoch &+ 1 == epoch else { throw PushClientError.signedOut }
-            return Snapshot(commit: commit, index: stored.begunAnew(self.proof, after: commit))
+            return Snapshot(commit: commit, index: stored.restarted(self.proof, after: commit))
         }
         guard stored.epoch == epoch else { throw PushClientError.signedOut }
         let index = stored.proof == self.proof ? stored : stored.withoutEntries(self.proof, after: commit)
@@ -189,8 +189,8 @@ final class Account: Sendable {
     func returnToFiles() {
         guard self.state.withLock({ $0.overlay != nil }), let snapshot = try? self.read(self.files) else { return }
         // Commits an unchanged state, to test whether the files can be written.
-        let draft = AccountDraft(upon: snapshot) { _ in nil }
-        guard (try? self.commit(draft, upon: snapshot, self.files)) != nil else { return }
+        let draft = AccountDraft(basedOn: snapshot) { _ in nil }
+        guard (try? self.commit(draft, basedOn: snapshot, self.files)) != nil else { return }
         self.dropOverlay()
     }
 
@@ -213,8 +213,8 @@ final class Account: Sendable {
         let names = snapshot.index.files
         let leftovers = store.leftovers(in: self.folder)
         guard leftovers.count > names.count else { return }
-        let draft = AccountDraft(upon: snapshot) { _ in nil }
-        guard try self.commit(draft, upon: snapshot, store) else { return }
+        let draft = AccountDraft(basedOn: snapshot) { _ in nil }
+        guard try self.commit(draft, basedOn: snapshot, store) else { return }
         store.removeLeftovers(leftovers, except: names, in: self.folder)
     }
 
@@ -224,14 +224,14 @@ final class Account: Sendable {
     ) throws -> Result {
         for _ in 0..<Self.attempts {
             let snapshot = try self.read(store)
-            var draft = AccountDraft(upon: snapshot) { name in
+            var draft = AccountDraft(basedOn: snapshot) { name in
                 // An unreadable entry counts as missing for this change.
-                (try? store.readEntry(name, in: self.folder)).flatMap(KeptItem.init(bytes:))
+                (try? store.readEntry(name, in: self.folder)).flatMap(CachedItem.init(bytes:))
             }
             let result = change(&draft)
             if draft.index == snapshot.index { return result }
             draft.finish(self.limits)
-            if try self.commit(draft, upon: snapshot, store) { return result }
+            if try self.commit(draft, basedOn: snapshot, store) { return result }
         }
         throw Busy()
     }

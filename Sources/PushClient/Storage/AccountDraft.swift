@@ -11,37 +11,37 @@ struct AccountDraft {
     let commit: Int64
     var index: AccountIndex
     /// The new items and the contents of their files.
-    private(set) var fresh: [Int64: (kept: KeptItem, bytes: Data)] = [:]
+    private(set) var fresh: [Int64: (cached: CachedItem, bytes: Data)] = [:]
     /// The new payloads that wait to be sent, by the keys of their tasks.
     var payloads: [UUID: Data] = [:]
-    private let read: (EntryName) -> KeptItem?
+    private let read: (EntryName) -> CachedItem?
 
-    init(upon snapshot: Account.Snapshot, read: @escaping (EntryName) -> KeptItem?) {
+    init(basedOn snapshot: Account.Snapshot, read: @escaping (EntryName) -> CachedItem?) {
         self.commit = snapshot.commit + 1
         self.index = snapshot.index
         self.read = read
     }
 
     /// An item with this draft's changes; `nil` if it is missing or unreadable.
-    func item(_ id: Int64) -> KeptItem? { self.fresh[id]?.kept ?? self.index.name(of: id).flatMap(self.read) }
+    func item(_ id: Int64) -> CachedItem? { self.fresh[id]?.cached ?? self.index.name(of: id).flatMap(self.read) }
 
-    mutating func put(_ kept: KeptItem) {
-        let id = kept.item.id
-        let bytes = kept.bytes
-        self.fresh[id] = (kept, bytes)
-        self.index.entries[id] = AccountIndex.Entry(kept, bytes.count, commit: self.commit)
+    mutating func put(_ cached: CachedItem) {
+        let id = cached.item.id
+        let bytes = cached.bytes
+        self.fresh[id] = (cached, bytes)
+        self.index.entries[id] = AccountIndex.Entry(cached, bytes.count, commit: self.commit)
         self.index.deletions[id] = nil
     }
 
     /// Deletes an item and records the deletion, also of an unknown item: its push may be on the
     /// screen.
     mutating func remove(_ id: Int64) {
-        self.forget(id)
+        self.drop(id)
         self.index.deletions[id] = self.commit
     }
 
     /// Removes an item without recording a deletion.
-    mutating func forget(_ id: Int64) {
+    mutating func drop(_ id: Int64) {
         self.fresh[id] = nil
         self.index.entries[id] = nil
     }
@@ -66,8 +66,8 @@ struct AccountDraft {
         self.fresh = [:]
     }
 
-    /// Ends the account and keeps the order that tells the server.
-    mutating func end(_ order: (KeptRegistration?) -> SignOutOrder, atMost maximum: Int) {
+    /// Ends the account and stores the order for the server.
+    mutating func end(_ order: (StoredRegistration?) -> SignOutOrder, atMost maximum: Int) {
         let order = order(self.index.registration)
         self.dropAll()
         self.index.isEnded = true
@@ -76,26 +76,26 @@ struct AccountDraft {
 
     // MARK: - Pages
 
-    /// Merges a page that was requested upon the state of the commit `before`.
-    mutating func merge(_ page: InboxPage, askedUpon before: Int64, isRestart: Bool, serverTime: Date?, now: Date) {
-        let kept = Set(self.index.entries.keys)
+    /// Merges a page that was requested at the commit `before`.
+    mutating func merge(_ page: InboxPage, requestedAt before: Int64, isRestart: Bool, serverTime: Date?, now: Date) {
+        let cached = Set(self.index.entries.keys)
         if isRestart {
             let new = Set(page.items.map(\.item.id))
-            for id in kept where !new.contains(id) { self.remove(id) }
+            for id in cached where !new.contains(id) { self.remove(id) }
             self.index.restartedAt = self.commit
             // Until the last page arrives, the state matches no state of the server.
-            self.index.completeAt = nil
+            self.index.syncedAt = nil
         }
-        for item in page.items.map(\.kept) {
+        for item in page.items.map(\.cached) {
             // An item that was dismissed during the request stays deleted.
             if let deleted = self.index.deletions[item.id], deleted > before, deleted < self.commit { continue }
             // An expired item that was never here needs no deletion.
-            if let serverTime, item.expiresAt <= serverTime, !kept.contains(item.id) { continue }
-            self.put(KeptItem(item, date: now))
+            if let serverTime, item.expiresAt <= serverTime, !cached.contains(item.id) { continue }
+            self.put(CachedItem(item, date: now))
         }
         for id in page.deleted { self.remove(id) }
         self.index.cursor = page.cursor
-        if !page.hasMore { self.index.completeAt = now }
+        if !page.hasMore { self.index.syncedAt = now }
         self.expire(serverTime)
     }
 
@@ -124,7 +124,7 @@ struct AccountDraft {
             if !self.index.deletions.isEmpty {
                 self.forgetDeletions(besides: self.index.deletions.count / 2)
             } else {
-                for id in self.oldest().prefix(self.index.entries.count / 32 + 1) { self.forget(id) }
+                for id in self.oldest().prefix(self.index.entries.count / 32 + 1) { self.drop(id) }
                 self.index.forgottenUpTo = self.commit
             }
         }
@@ -136,8 +136,10 @@ struct AccountDraft {
         var bytes = self.index.entries.values.reduce(0) { $0 + Int($1.units) * 256 }
         guard bytes > limits.bytes else { return }
         for id in self.oldest() where bytes > limits.bytes {
-            guard let old = self.index.entries[id], let kept = self.item(id), kept.item.payload != nil else { continue }
-            self.put(KeptItem(kept.item.withoutPayload, date: kept.date))
+            guard let old = self.index.entries[id], let cached = self.item(id), cached.item.payload != nil else {
+                continue
+            }
+            self.put(CachedItem(cached.item.withoutPayload, date: cached.date))
             bytes -= (Int(old.units) - Int(self.index.entries[id]?.units ?? 0)) * 256
         }
     }
@@ -169,11 +171,11 @@ extension AccountIndex {
 
 extension AccountIndex.Entry {
     /// Creates an entry without its nonce, which comes with its file.
-    init(_ kept: KeptItem, _ size: Int, commit: Int64) {
+    init(_ cached: CachedItem, _ size: Int, commit: Int64) {
         self.init(
             commit: commit,
             nonce: 0,
-            expiryHour: AccountIndex.hour(of: kept.item.expiresAt),
+            expiryHour: AccountIndex.hour(of: cached.item.expiresAt),
             units: UInt16(clamping: (size + 255) / 256)
         )
     }

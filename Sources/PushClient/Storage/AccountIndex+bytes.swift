@@ -21,7 +21,7 @@ extension AccountIndex {
         writer.number(UInt64(self.epoch))
         writer.list(self.history) { $0.fixed($1) }
         writer.optional(self.cursor) { $0.text($1) }
-        writer.optional(self.completeAt) { $0.date($1) }
+        writer.optional(self.syncedAt) { $0.date($1) }
         writer.age(self.restartedAt, commit)
         let earliest = self.entries.values.lazy.map(\.expiryHour).min() ?? 0
         writer.number(UInt64(earliest))
@@ -75,7 +75,7 @@ extension AccountIndex {
         self.init(proof: proof, epoch: epoch, isEnded: flags & 1 != 0)
         self.history = try reader.list { try $0.fixed() }
         self.cursor = try reader.optional { try $0.text() }
-        self.completeAt = try reader.optional { try $0.date() }
+        self.syncedAt = try reader.optional { try $0.date() }
         self.restartedAt = try reader.age(commit)
         let earliest = try reader.number()
         self.entries = try reader.byId { reader in
@@ -89,7 +89,7 @@ extension AccountIndex {
         self.forgottenUpTo = try reader.age(commit)
         self.marks = try reader.list { try Mark(consumer: $0.text(), commit: $0.age(commit)) }
         self.registration = try reader.optional {
-            try KeptRegistration(id: $0.text(), fingerprint: $0.data(), date: $0.date())
+            try StoredRegistration(id: $0.text(), fingerprint: $0.data(), date: $0.date())
         }
         self.signOuts = try reader.list { reader in
             try SignOutOrder(

@@ -3,19 +3,19 @@ internal import Foundation
 /// The state of an account, except for the contents of notifications: one value, so that its parts
 /// always agree.
 ///
-/// Its encrypted form fits in 64 KiB, however much is kept.
+/// Its encrypted form fits in 64 KiB, however much is cached.
 struct AccountIndex: Sendable, Hashable {
     /// How the answers were authenticated.
     enum Proof: UInt8 {
         case echoed, signed
     }
 
-    /// A notification that is kept.
+    /// A cached notification.
     struct Entry: Sendable, Hashable {
         /// The commit that last changed it and wrote its file.
         let commit: Int64
         var nonce: UInt8
-        /// The hour since 1970 in which it expires.
+        /// The hour of its expiry, counted since 1970.
         let expiryHour: UInt32
         /// The size of its content, in units of 256 bytes.
         let units: UInt16
@@ -32,15 +32,15 @@ struct AccountIndex: Sendable, Hashable {
     /// Whether the account was signed out and no new session has begun.
     var isEnded = false
     /// The random names of the last commits, latest first. They show whether one commit was made
-    /// upon another.
+    /// on another.
     var history: [UInt64] = []
 
-    /// `nil` before the first page, and after a file was lost: the next refresh then fetches
+    /// `nil` before the first page, and after a file was lost: the next sync then fetches
     /// everything.
     var cursor: String?
     /// When the inbox was last known to be complete, by the device's clock; `nil` while it is not.
-    var completeAt: Date?
-    /// The commit in which the list last restarted.
+    var syncedAt: Date?
+    /// The commit of the list's last restart.
     var restartedAt: Int64 = 0
     var entries: [Int64: Entry] = [:]
     /// The commit that deleted each id.
@@ -52,7 +52,7 @@ struct AccountIndex: Sendable, Hashable {
 
     /// The account id that the server's answers must have; `nil` while it is unknown.
     var account: String?
-    var registration: KeptRegistration?
+    var registration: StoredRegistration?
     /// Sign-outs that the server does not know yet.
     var signOuts: [SignOutOrder] = []
 
@@ -81,7 +81,7 @@ struct AccountIndex: Sendable, Hashable {
     }
 
     /// The index that the next session begins with.
-    func begunAnew(_ proof: Proof, after commit: Int64) -> AccountIndex {
+    func restarted(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch &+ 1, after: commit)
         index.history = self.history
         index.signOuts = self.signOuts

@@ -1,12 +1,12 @@
 internal import Foundation
 internal import PushAPI
 
-/// The values that versions of this library up to 0.1.0 kept of an account.
+/// The values that versions of this library up to 0.1.0 stored for an account.
 struct EarlierValues {
     let inbox: EarlierInbox?
     /// When the inbox with that cursor was last known to be complete.
     let confirmation: EarlierConfirmation?
-    let registration: KeptRegistration?
+    let registration: StoredRegistration?
 }
 
 /// The inbox as one value.
@@ -75,10 +75,10 @@ extension AccountDraft {
         self.index.registration = self.index.registration ?? values.registration
         guard self.index.cursor == nil, let inbox = values.inbox, let cursor = inbox.cursor else { return }
         for item in inbox.items where self.index.entries[item.id] == nil && self.index.deletions[item.id] == nil {
-            self.put(KeptItem(item, date: inbox.date))
+            self.put(CachedItem(item, date: inbox.date))
         }
         self.index.cursor = cursor
         let confirmed = values.confirmation.flatMap { $0.cursor == cursor ? $0.date : nil }
-        self.index.completeAt = max(confirmed ?? inbox.date, inbox.date)
+        self.index.syncedAt = max(confirmed ?? inbox.date, inbox.date)
     }
 }

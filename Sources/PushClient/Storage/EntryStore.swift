@@ -32,7 +32,7 @@ protocol EntryStore: Sendable {
     /// Removes those files, except for the files of the named entries.
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder)
 
-    /// The values that versions of this library up to 0.1.0 kept; `nil` if there are none.
+    /// The values that versions of this library up to 0.1.0 stored; `nil` without any.
     func earlier(of account: String, proof: AccountIndex.Proof) -> EarlierValues?
     func removeEarlier(of account: String)
 }
@@ -57,7 +57,7 @@ struct EntryName: Sendable, Hashable {
     let nonce: UInt8
 }
 
-/// Tells from where the content of an entry can be restored.
+/// The place from which the content of an entry can be restored.
 enum EntrySource: Sendable {
     case server
     /// The entry must survive a loss of power.

@@ -114,8 +114,8 @@ final class FolderStore: EntryStore {
     }
 
     func removeLeftovers(_ files: Set<String>, except names: [EntryName], in folder: AccountFolder) {
-        let kept = Set(names.map { self.entry($0, folder).lastPathComponent })
-        for file in files.subtracting(kept) {
+        let named = Set(names.map { self.entry($0, folder).lastPathComponent })
+        for file in files.subtracting(named) {
             let place = file.hasPrefix(Self.draft) ? self.indexes(folder) : self.entries(folder)
             Self.remove(place.appending(path: file, directoryHint: .notDirectory))
         }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A layer in memory upon readable files that cannot be written.
+/// A layer in memory over readable files that cannot be written.
 ///
 /// Other processes do not see it, and it ends with the process.
 final class OverlayStore: EntryStore {

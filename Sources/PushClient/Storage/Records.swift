@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// The kept registration of this device, for one account of one server.
+/// The stored registration of this device, for one account of one server.
 struct Records: Sendable {
     let account: Account
 
-    init(_ store: AnswerStore, server: String, account: String, isSigned: Bool) {
+    init(_ store: PushClient.Store, server: String, account: String, isSigned: Bool) {
         self.account = Account(store.entries, name: "\(server)\n\(account)", proof: isSigned ? .signed : .echoed)
     }
 
-    var registration: KeptRegistration? {
+    var registration: StoredRegistration? {
         get {
             self.account.adoptEarlier()
             // An unreadable entry counts as missing.
@@ -16,7 +16,7 @@ struct Records: Sendable {
         }
         nonmutating set {
             self.account.adoptEarlier()
-            // After a sign-out the account keeps no registration.
+            // After a sign-out the account stores no registration.
             try? self.account.change { $0.index.registration = newValue }
         }
     }
@@ -34,16 +34,16 @@ extension Records {
         }
     }
 
-    /// Keeps a registration that the server has just accepted. Throws `PushClientError.signedOut`
+    /// Stores a registration that the server has just accepted. Throws `PushClientError.signedOut`
     /// if the account was signed out meanwhile.
-    func keep(_ registration: KeptRegistration) throws {
+    func store(_ registration: StoredRegistration) throws {
         self.account.adoptEarlier()
         do {
             try self.account.change { $0.index.registration = registration }
         } catch PushClientError.signedOut {
             throw PushClientError.signedOut
         } catch {
-            // A registration that cannot be kept now is sent again by the next one.
+            // A registration that cannot be stored now is sent again by the next one.
         }
     }
 }

@@ -1,11 +1,11 @@
 extension PushClient {
     /// Pushes over a stream from the server, for devices without a provider. Each notification is
-    /// fetched and kept as its push arrives.
+    /// fetched and cached as its push arrives.
     ///
     /// An unregistered client is registered on `platform`, the name of the server's sender of type
-    /// `stream`. A registered client keeps its registration. If APNs reaches that device, it has
-    /// no stream: the server answers 404, and the sequence throws. Give the stream a client with
-    /// another store.
+    /// `stream`. A registered client stays registered as before. If APNs reaches that device, it
+    /// has no stream: the server answers 404, and the sequence throws. Give the stream a client
+    /// with another store.
     ///
     /// When the stream ends or the network fails, the client opens it again after growing delays
     /// up to a minute. It continues after the last event. The sequence ends when the account is
@@ -19,7 +19,7 @@ extension PushClient {
     /// ```swift
     /// for try await event in client.events() {
     ///     switch event {
-    ///     case .connected: show(try await client.refresh().value)
+    ///     case .connected: show(try await client.sync().value)
     ///     case .pushed(_, let fetched): if let fetched { alert(fetched.value) }
     ///     case .disconnected(_, let pause): status = "Offline. Trying again in \(pause)."
     ///     }

@@ -2,13 +2,13 @@ public import PushAPI
 
 /// An event of `PushClient.events(platform:silence:)`.
 public enum PushEvent: Sendable {
-    /// The stream is open: call `PushClient.refresh()` for earlier notifications. From here on
+    /// The stream is open: call `PushClient.sync()` for earlier notifications. From here on
     /// pushes arrive at once.
     case connected
     /// A push has arrived: the id of its notification, and the notification as it was fetched and
-    /// kept.
+    /// cached.
     ///
-    /// The notification is `nil` if it is gone already or could not be fetched; the next refresh
+    /// The notification is `nil` if it is gone already or could not be fetched; the next sync
     /// fetches it.
     case pushed(Int64, Fetched<NotificationItem>?)
     /// The stream has ended, because of the error or because the server has ended it. The client

@@ -61,7 +61,7 @@ extension PushEvents.Iterator {
             return self.disconnect(PushClientError.busy(problem, retryAfter: time), atLeast: time ?? .zero)
         } catch PushClientError.problem(let problem) where problem.status >= 500 {
             return self.disconnect(PushClientError.problem(problem))
-        } catch let error where error.leavesWhatIsKept {
+        } catch let error where error.allowsCached {
             return self.disconnect(error)
         }
     }
@@ -94,7 +94,7 @@ extension PushEvents.Iterator {
             return try await self.client.notification(id)
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
             return nil
-        } catch let error where error.leavesWhatIsKept {
+        } catch let error where error.allowsCached {
             return nil
         }
     }
@@ -103,14 +103,14 @@ extension PushEvents.Iterator {
 
     /// Returns the existing registration, or a new one.
     private func device() async throws -> String {
-        if let kept = self.client.registrationID { return kept }
+        if let stored = self.client.registrationID { return stored }
         return try await self.client.register(platform: self.events.platform, handle: "")
     }
 
     /// Whether this stream registered the device. The app made any other registration and must
     /// learn of its end.
     private var isOwnDevice: Bool {
-        let own = KeptRegistration.fingerprint(
+        let own = StoredRegistration.fingerprint(
             platform: self.events.platform,
             handle: "",
             tags: [],

@@ -20,7 +20,7 @@ struct InboxView: View {
                 Text([self.age, self.model.advice].compactMap { $0 }.joined(separator: " "))
             }
         }
-        .refreshable { await self.model.refresh() }
+        .refreshable { await self.model.sync() }
         .navigationTitle("Messages")
         .toolbar {
             Button("Sign out") { Task { await self.model.signOut() } }

@@ -16,7 +16,7 @@ import PushClient
     private(set) var isSignedIn = false
     private(set) var notifications: [NotificationItem] = []
     private(set) var age = Age.notLoaded
-    /// Advice about the last call that failed, or had to return kept messages.
+    /// Advice about the last call that failed, or had to return cached messages.
     private(set) var advice: String?
 
     private let place: Place
@@ -32,7 +32,7 @@ import PushClient
         self.isSignedIn = self.client != nil
     }
 
-    /// Shows the kept messages, then the server's, then each change, until the task ends.
+    /// Shows the cached messages, then the server's, then each change, until the task ends.
     func run() async {
         // The user need not see a failure: the next start tries again.
         async let signOuts: Void? = try? self.place.finishSignOuts()
@@ -40,23 +40,23 @@ import PushClient
             _ = await signOuts
             return
         }
-        await self.attempt { self.show(try await client.kept()) }
-        await self.refresh()
+        await self.attempt { self.show(try await client.cachedInbox()) }
+        await self.sync()
         await self.register()
         do {
-            for try await _ in client.updates() { self.show(try await client.kept()) }
+            for try await _ in client.updates() { self.show(try await client.cachedInbox()) }
         } catch {
             self.fail(error)
         }
     }
 
-    func refresh() async {
+    func sync() async {
         guard let client = self.client else { return }
         await self.attempt {
-            let inbox = try await client.refresh()
+            let inbox = try await client.sync()
             self.notifications = Self.shown(inbox.value)
             self.age = inbox.date.map(Age.asOf) ?? .upToDate
-            self.advice = inbox.reason?.advice.text
+            self.advice = inbox.failure?.advice.text
         }
     }
 
@@ -103,18 +103,18 @@ import PushClient
 
     private func register() async {
         guard let client = self.client, let deviceToken = self.deviceToken else { return }
-        await self.attempt { try await client.refresh(platform: "apns", handle: deviceToken) }
+        await self.attempt { try await client.registerIfNeeded(platform: "apns", handle: deviceToken) }
     }
 
-    /// Shows the kept messages with the date when they were last complete.
+    /// Shows the cached messages with the date of the last sync.
     private func show(_ inbox: Inbox) {
         self.notifications = Self.shown(inbox)
-        if self.age != .upToDate { self.age = inbox.completeAt.map(Age.asOf) ?? .notLoaded }
+        if self.age != .upToDate { self.age = inbox.syncedAt.map(Age.asOf) ?? .notLoaded }
     }
 
-    /// Shows the outbox's tasks as done, then sends them, now or with the next refresh.
+    /// Shows the outbox's tasks as done, then sends them, now or with the next sync.
     private func tell(_ client: PushClient) async throws {
-        self.show(try await client.kept())
+        self.show(try await client.cachedInbox())
         try await client.outbox.flush()
     }
 
@@ -133,7 +133,7 @@ import PushClient
     private func fail(_ error: any Error) {
         // A cancelled call needs no advice.
         guard let advice = PushClient.Advice(for: error) else { return }
-        if advice == .signedOut {
+        if advice == .signIn {
             // Without a client, the user has signed out on purpose.
             guard self.client != nil else { return }
             self.end()

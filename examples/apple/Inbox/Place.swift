@@ -24,7 +24,7 @@ struct Place: Sendable {
         return try self.client()
     }
 
-    /// Removes all kept data, with or without a network. Removes the token first, so that no
+    /// Removes all stored data, with or without a network. Removes the token first, so that no
     /// extension can start a new session with it.
     func signOut(_ client: PushClient) async throws {
         try self.secrets.write(nil, as: "token")
@@ -40,7 +40,7 @@ struct Place: Sendable {
         try PushClient(server: self.server, credentials: credentials, options: self.options, store: self.store())
     }
 
-    private func store() throws -> AnswerStore {
+    private func store() throws -> PushClient.Store {
         .folder(self.folder, key: try self.secrets.storeKey())
     }
 }

@@ -21,7 +21,7 @@ extension Secrets {
         try self.read(name).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// The key of the kept data, created at the first start.
+    /// The key of the stored data, created at the first start.
     func storeKey() throws -> SymmetricKey {
         if let data = try self.read("store") { return SymmetricKey(data: data) }
         let key = SymmetricKey(size: .bits256)

@@ -1,7 +1,7 @@
 """Has the client for Android ask the daemon over TLS, behind proxies that keep, change, cut off and invent answers.
 
-Clients with nothing kept make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without one. With
-a key nothing wrong is believed, and each interference has the name that the other clients give it. A client that has kept
+Clients with an empty cache make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without one. With
+a key no wrong answer is accepted, and each interference has the name that the other clients give it. A client that has kept
 something shows that, with its date. Each proxy's harm is seen without the client, too, or this program could not fail.
 
 Over TLS alone: certificates that are not trusted, and not pinned, are named; what waits in an outbox is sent once; and
@@ -60,7 +60,7 @@ class Phone:
         return json.loads(line)
 
     def new(self):
-        """The name of a client with nothing kept."""
+        """The name of a client with an empty cache."""
         self.count += 1
         return f"client-{self.count}"
 
@@ -146,9 +146,9 @@ def outcome(phone, truth, call, client, keys, id, may_ask=True):
         return answer["kind"]
     if "reason" in answer:
         return f"failed: {answer}"
-    if "kept" in answer:
-        # With nothing kept the inbox is empty, and says why.
-        return answer.get("kind", answer["kept"]) if answer["value"] == [] else "cached"
+    if "cached" in answer:
+        # With an empty cache the inbox is empty, and says why.
+        return answer.get("kind", answer["cached"]) if answer["value"] == [] else "cached"
     if not may_ask:
         return "wrong"
     value = answer["value"]
@@ -189,8 +189,8 @@ def visit(options, phone, interferer, signed, failures):
         keys = truth.keys() if signed else []
         phone.sign_in(keys)
         expect(phone.ask(old, "notification", keys, id=id).get("value", {}).get("Id"), id, "the first fetch")
-        kept = phone.ask(old, "sync", keys).get("value")
-        kept_item = phone.ask(old, "notification", keys, id=id).get("value")
+        cached = phone.ask(old, "sync", keys).get("value")
+        cached_item = phone.ask(old, "notification", keys, id=id).get("value")
 
         chain.replace(interferer.files, interferer.how)
         if interferer.is_cache:
@@ -210,14 +210,14 @@ def visit(options, phone, interferer, signed, failures):
 
         if isinstance(interferer.finding("notification", signed), set):
             shown = phone.ask(old, "notification", keys, id=id)
-            expect((shown.get("value"), "kept" in shown), (kept_item, True), "the kept notification")
+            expect((shown.get("value"), "cached" in shown), (cached_item, True), "the cached notification")
         if isinstance(interferer.finding("sync", signed), set):
             shown = phone.ask(old, "sync", keys)
-            if interferer.is_cache and "kept" not in shown:
+            if interferer.is_cache and "cached" not in shown:
                 # HAProxy and Squid let conditions pass, and keep no 304.
                 expect(bare(shown.get("value")), bare(truth.inbox()), "the inbox past a cache")
             else:
-                expect((shown.get("value"), "kept" in shown), (kept, True), "the kept inbox")
+                expect((shown.get("value"), "cached" in shown), (cached, True), "the cached inbox")
         findings = {}
         for call in interferers.CALLS:
             finding = interferer.finding(call, signed)
@@ -277,13 +277,13 @@ def read_once(phone, truth, client, keys):
     """What the worker shows leaves the payload to whoever opens the app."""
     id = truth.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
     for _ in range(2):
-        shown = phone.ask(client, "shown", keys, id=id)["value"]
+        shown = phone.ask(client, "preview", keys, id=id)["value"]
         if "Payload" in shown or not shown.get("ReadOnce"):
             raise SystemExit(f"the worker shows {shown}")
     if (read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) != "for one reading":
         raise SystemExit(f"its reader finds {read}")
     phone.ask(client, "taken", keys, id=id)
-    if phone.ask(client, "shown", keys, id=id)["value"] is not None:
+    if phone.ask(client, "preview", keys, id=id)["value"] is not None:
         raise SystemExit("it was taken, and is still shown")
 
 
@@ -302,7 +302,7 @@ def run(options):
                 continue
             outcomes = visit(options, phone, interferer, signed, failures)
             if signed and "wrong" in outcomes:
-                failures.append(f"{interferer.name}: something wrong was believed")
+                failures.append(f"{interferer.name}: a wrong answer was accepted")
             found += outcomes
         phone.end()
     if failures:

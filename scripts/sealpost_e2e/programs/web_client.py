@@ -5,7 +5,7 @@ protocol. What the page and its worker show is compared with what was sent. This
 
 - where the first launch of `examples/web` does not lead to a registered device and to the message that was sent;
 - where an interference is not named as it is due, with pinned keys and without, or anything but the sent payload is shown with pinned keys:
-  by the page, by the worker's notifications, by what is kept;
+  by the page, by the worker's notifications, by the cache;
 - where the page shows nothing without a network, does not say how old it is, or forgets what was done then;
 - where signing out without a network leaves anything readable, is forgotten, or does not end device and token at the server;
 - where a payload or a token lies unsealed in the browser's databases;
@@ -378,7 +378,7 @@ def launch_as_written(browser, site):
     visitor.has("by the guide")
     visitor.click("Notify me")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
-    visitor.until("import('/first/sealpost.js').then(({Sealpost}) => Sealpost.reopen()).then(push => push.registrationID())", "a registration")
+    visitor.until("import('/first/sealpost.js').then(({PushClient}) => PushClient.reopen()).then(push => push.registrationID())", "a registration")
     second = site.post({"Payload": "and pushed"})
     if (found := visitor.push(second))["body"] != "and pushed":
         raise Wrong(f"the first launch's worker shows {found}")
@@ -390,13 +390,13 @@ def launch_as_written(browser, site):
 
 # Two accounts side by side on one page, as `docs/web.md` has them; and what a push holds, as a browser opens it (RFC 8291).
 ACCOUNTS = """(async () => {
-    const {Sealpost} = await import('/sealpost/sealpost.js');
+    const {PushClient} = await import('/sealpost/sealpost.js');
     globalThis.pushService = %(service)s;
     globalThis.accounts = {};
     for (const [name, user] of Object.entries(%(users)s)) {
-        accounts[name] = await Sealpost.open({name, shared: true, signatures: %(signatures)s, title: name, worker: '/worker.js'});
+        accounts[name] = await PushClient.open({name, isDeviceShared: true, signatures: %(signatures)s, title: name, worker: '/worker.js'});
         await accounts[name].signIn(user, %(password)s);
-        await accounts[name].enablePush();
+        await accounts[name].register();
     }
     globalThis.opened = async base64 => {
         const bytes = text => new TextEncoder().encode(text), {subtle} = crypto, {pair, point, auth} = receiver;
@@ -474,10 +474,10 @@ def posted(visitor, site, name, text):
 def check_inboxes(visitor, sent):
     """What each account keeps is what was sent to it here."""
     for name, texts in sent.items():
-        kept = visitor.ask(f"accounts[{json.dumps(name)}].kept().then(({{notifications}}) => notifications.map(({{payload}}) => payload))")
+        cached = visitor.ask(f"accounts[{json.dumps(name)}].cachedInbox().then(({{notifications}}) => notifications.map(({{payload}}) => payload))")
         # Of the same second, in whatever order.
-        if sorted(kept) != sorted(texts):
-            raise Wrong(f"{name} keeps {kept}, not {texts}")
+        if sorted(cached) != sorted(texts):
+            raise Wrong(f"{name} has {cached} in its cache, not {texts}")
 
 
 def fetches(site):
@@ -512,8 +512,8 @@ def read_once(visitor, site):
 
 # A client with a store of its own, which keeps nothing of others: what it makes of the list and of one notification.
 TRIAL = """(async () => {
-    const {Sealpost} = await import('/sealpost/sealpost.js');
-    const push = await Sealpost.open({name: %(name)s, signatures: %(signatures)s, timeout: 15, title: 'Clinic', ...%(more)s});
+    const {PushClient} = await import('/sealpost/sealpost.js');
+    const push = await PushClient.open({name: %(name)s, signatures: %(signatures)s, timeout: 15, title: 'Clinic', ...%(more)s});
     if (!push.account) await push.useToken(%(token)s, {account: 'alice'});
     const outcome = async (call) => {
         try {
@@ -530,9 +530,9 @@ TRIAL = """(async () => {
             return {payload: notifications.find(({id}) => id === %(id)s)?.payload, failure};
         }),
     ];
-    const kept = await push.kept();
+    const cached = await push.cachedInbox();
     push.close();
-    return {found, kept: JSON.stringify(kept.notifications), date: kept.date};
+    return {found, cached: JSON.stringify(cached.notifications), syncedAt: cached.syncedAt};
 })()"""
 
 
@@ -569,12 +569,12 @@ def meet_proxies(visitor, site, own):
                 raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
             for finding in result["found"]:
                 named[finding] = named.get(finding, 0) + 1
-            # Who has kept the truth is shown that, with its date, whatever comes.
+            # A client with the right cache shows it, with its date, whatever comes.
             again = trial(visitor, site, keeper, signatures, id, text=text)
-            if kind == "signatures" and (text not in again["kept"] or any(forgery in again["kept"] + result["kept"] for forgery in FORGERIES)):
-                raise Wrong(f"{what}, {kind}: kept is {again['kept']}, {result['kept']}")
+            if kind == "signatures" and (text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES)):
+                raise Wrong(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
             if kind == "signatures" and any(finding == "belief" for finding in again["found"] + result["found"]):
-                raise Wrong(f"{what}, {kind}: a wrong payload was believed")
+                raise Wrong(f"{what}, {kind}: a wrong payload was accepted")
             if kind == "signatures":
                 pushes += push_through(visitor, site, id, wanted, what, text)
             print(f"{kind:10}  {what:44}", *result["found"], flush=True)
@@ -669,8 +669,8 @@ ROWS = """new Promise(done => {
 def sign_out(visitor, site):
     """Without a network: all is gone here at once, and at the server when there is one."""
     device = visitor.ask(
-        """import('/sealpost/sealpost.js').then(async ({Sealpost}) => {
-            const push = await Sealpost.reopen();
+        """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
+            const push = await PushClient.reopen();
             const id = await push.registrationID();
             push.close();
             return id;
@@ -809,5 +809,5 @@ def go_through(browser, site, profile, options):
     attributed = share_a_browser(browser, site)
     print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
-    print(f"two accounts on one page and one subscription: {attributed} pushes, each shown and kept as its own account's")
+    print(f"two accounts on one page and one subscription: {attributed} pushes, each shown and cached as its own account's")
     print(f"{len(SIZES) * len(THEMES)} sizes and themes judged, the least contrast {least:.2f}")

@@ -19,7 +19,7 @@ import java.util.Set;
  */
 final class Account {
     /**
-     * The number of commits that keep their index, for readers that have just found the latest
+     * The number of commits whose index is stored, for readers that have just found the latest
      * one.
      */
     private static final int KEPT = 4;
@@ -50,24 +50,24 @@ final class Account {
         }
 
         /** The content of an entry; null if it is missing, damaged, or replaced meanwhile. */
-        @Nullable Kept entry(long id) throws PushException {
+        @Nullable CachedItem entry(long id) throws PushClientException {
             Index.Place place = index.entries.get(id);
             byte[] content = place == null ? null : content(place);
-            return content == null ? null : Kept.decode(content);
+            return content == null ? null : CachedItem.decode(content);
         }
 
-        @Nullable byte[] content(Index.Place place) throws PushException {
+        @Nullable byte[] content(Index.Place place) throws PushClientException {
             return Account.this.content(place);
         }
     }
 
     /** A change of a draft. A retry runs it again on another commit. */
     interface Change<R> {
-        R make(Draft draft) throws PushException;
+        R make(Draft draft) throws PushClientException;
     }
 
     /** The state after the latest commit. */
-    Snapshot read() throws PushException {
+    Snapshot read() throws PushClientException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             File folder = open();
             long commit = latest(folder);
@@ -85,7 +85,7 @@ final class Account {
     }
 
     /** The index of a commit; null if it is damaged. */
-    private @Nullable Index index(File folder, long commit) throws IOException, GeneralSecurityException, PushException {
+    private @Nullable Index index(File folder, long commit) throws IOException, GeneralSecurityException, PushClientException {
         byte[] sealed = Files.read(new File(commitFolder(folder, commit), INDEX));
         byte[] bytes = store.sealer().open(sealed, place(commit, INDEX));
         return bytes == null ? null : Index.decode(bytes);
@@ -98,13 +98,13 @@ final class Account {
      * <p>The old cursor fetches all later changes again. The old outbox sends its tasks again,
      * with the same keys. After an empty index, consumers receive the full list.
      */
-    private Index salvaged(File folder, long damaged) throws IOException, GeneralSecurityException, PushException {
+    private Index salvaged(File folder, long damaged) throws IOException, GeneralSecurityException, PushClientException {
         for (long commit = damaged - 1; commit > 0 && commit > damaged - KEPT; commit--) {
             try {
                 Index index = index(folder, commit);
                 if (index != null) return index;
             } catch (FileNotFoundException removed) {
-                // A commit keeps only the latest indexes.
+                // A commit leaves only the latest indexes.
             }
         }
         Index index = new Index();
@@ -113,7 +113,7 @@ final class Account {
     }
 
     /** Commits a change, unless it leaves the state as it is. */
-    synchronized <R> R change(Change<R> change) throws PushException {
+    synchronized <R> R change(Change<R> change) throws PushClientException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             Snapshot base = read();
             Draft draft = new Draft(base, base.commit + 1);
@@ -129,7 +129,7 @@ final class Account {
     Index last() {
         try {
             return read().index;
-        } catch (PushException unreadable) {
+        } catch (PushClientException unreadable) {
             return new Index();
         }
     }
@@ -140,7 +140,7 @@ final class Account {
      * <p>A different identifier belongs to a different account. The client then first removes the
      * old account's state, which signs out the old account's other clients.
      */
-    synchronized void begin(final @Nullable String id, final @Nullable String token) throws PushException {
+    synchronized void begin(final @Nullable String id, final @Nullable String token) throws PushClientException {
         String before = read().index.account;
         if (id != null && before != null && !id.equals(before)) {
             remove();
@@ -161,7 +161,7 @@ final class Account {
      *
      * <p>Other clients of this sign-in can no longer write. Throws if it can remove no file.
      */
-    synchronized void remove() throws PushException {
+    synchronized void remove() throws PushClientException {
         File folder = store.account(name);
         String[] names = Files.names(new File(folder, SIGN_IN));
         // A different mark belongs to a later sign-in, whose files stay.
@@ -178,7 +178,7 @@ final class Account {
 
     // Commits
 
-    private boolean commit(Snapshot base, Draft draft) throws PushException {
+    private boolean commit(Snapshot base, Draft draft) throws PushClientException {
         File folder = open();
         String commitName = Files.hexadecimal(Files.random(8));
         draft.index.addToHistory(commitName);
@@ -230,7 +230,7 @@ final class Account {
     }
 
     /** Removes files that crashes left behind. */
-    private void sweep(File folder) throws PushException {
+    private void sweep(File folder) throws PushClientException {
         Files.sweep(folder, System.currentTimeMillis());
         Snapshot now = read();
         Set<String> used = new HashSet<>();
@@ -246,7 +246,7 @@ final class Account {
         }
     }
 
-    private @Nullable byte[] content(Index.Place place) throws PushException {
+    private @Nullable byte[] content(Index.Place place) throws PushClientException {
         File file = new File(commitFolder(open(), place.commit), Integer.toString(place.number));
         try {
             return store.sealer().open(Files.read(file), place(place.commit, Integer.toString(place.number)));
@@ -263,19 +263,19 @@ final class Account {
      * The account's folder, made at the client's first use; throws if it no longer belongs to this
      * sign-in.
      */
-    private File open() throws PushException {
+    private File open() throws PushClientException {
         File folder = this.folder;
         if (folder == null) this.folder = folder = store.account(name);
         File place = new File(folder, SIGN_IN);
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             String[] names = Files.names(place);
-            if (names.length == 0 && signIn != null) throw PushException.signedOut();
+            if (names.length == 0 && signIn != null) throw PushClientException.signedOut();
             if (names.length > 0) {
                 if (signIn == null) {
                     signIn = names[0];
                     sweep(folder);
                 }
-                if (!signIn.equals(names[0])) throw PushException.signedOut();
+                if (!signIn.equals(names[0])) throw PushClientException.signedOut();
                 return folder;
             }
             try {
@@ -315,7 +315,7 @@ final class Account {
         return Long.parseLong(name.substring(1));
     }
 
-    private static void pause(int attempt) throws PushException {
+    private static void pause(int attempt) throws PushClientException {
         try {
             Thread.sleep(Math.min(attempt, 20));
         } catch (InterruptedException interrupted) {
@@ -324,7 +324,8 @@ final class Account {
         }
     }
 
-    static PushException busy() {
-        return PushException.of(PushException.Reason.STORAGE, "other processes keep changing the store; try again", null);
+    static PushClientException busy() {
+        return PushClientException.of(
+                PushClientException.Reason.STORAGE, "other processes keep changing the store; try again", null);
     }
 }

@@ -9,7 +9,7 @@ final class Answer {
 
     final @Nullable String tag;
     /**
-     * Whether the sender, or the server's configuration, forbids storing the answer.
+     * Whether the publisher, or the server's configuration, forbids storing the answer.
      *
      * <p>Always false where answers are signed, since it is unknown: every signed answer has
      * {@code no-store}, for the caches of proxies.
@@ -47,16 +47,16 @@ final class Answer {
     }
 
     /** The answer if it is a success or 304; throws the server's refusal otherwise. */
-    Answer success() throws PushException {
+    Answer success() throws PushClientException {
         if (status >= 200 && status <= 299 || status == 304) return this;
         Problem problem = Problem.read(json, status);
         if (problem == null) throw unexpected("a problem of status " + status);
-        throw PushException.of(problem, retryAfterSeconds);
+        throw PushClientException.of(problem, retryAfterSeconds);
     }
 
     /** The requested notification. */
-    Item item(@Nullable Long id) throws PushException {
-        Item item = json == null ? null : Item.read(json);
+    NotificationItem item(@Nullable Long id) throws PushClientException {
+        NotificationItem item = json == null ? null : NotificationItem.read(json);
         if (item == null) throw unexpected("a notification");
         if (id != null && item.id() != id) {
             throw interference(Interference.Kind.WRONG_ID, Long.toString(id), Long.toString(item.id()));
@@ -69,7 +69,7 @@ final class Answer {
      *
      * <p>Throws unless the session belongs to this user.
      */
-    @Nullable String account(String username) throws PushException {
+    @Nullable String account(String username) throws PushClientException {
         Json member = json == null ? null : json.get("Account");
         String id = member == null ? null : member.string();
         Json named = json == null ? null : json.get("Name");
@@ -97,12 +97,12 @@ final class Answer {
     }
 
     /** An interference: the body's JSON is not the result of this call. */
-    PushException unexpected(String expected) {
+    PushClientException unexpected(String expected) {
         String seen = json == null ? null : json.kind().name().toLowerCase(java.util.Locale.ROOT);
         return interference(Interference.Kind.UNEXPECTED_BODY, expected, seen);
     }
 
-    PushException interference(Interference.Kind kind, String expected, @Nullable String seen) {
-        return PushException.of(new Interference(kind, expected, seen, status, request.path));
+    PushClientException interference(Interference.Kind kind, String expected, @Nullable String seen) {
+        return PushClientException.of(new Interference(kind, expected, seen, status, request.path));
     }
 }

@@ -32,7 +32,7 @@ final class AnswerCheck {
      *     accepts a signature that does not cover the account, which servers of the previous
      *     version send.
      */
-    Answer answer(Request request, MyToken token, RawAnswer raw, @Nullable String account, long now) throws PushException {
+    Answer answer(Request request, MyToken token, RawAnswer raw, @Nullable String account, long now) throws PushClientException {
         isNoRedirect(request, raw);
         isEchoed(request, raw, token);
         isWhole(request, raw);
@@ -52,18 +52,18 @@ final class AnswerCheck {
     }
 
     /** The client neither follows nor trusts a redirect, even if it echoes the token. */
-    private static void isNoRedirect(Request request, RawAnswer raw) throws PushException {
+    private static void isNoRedirect(Request request, RawAnswer raw) throws PushClientException {
         if (raw.status < 300 || raw.status > 399 || raw.status == 304) return;
         throw interference(request, raw, Kind.REDIRECT, "an answer", "a redirect");
     }
 
-    private static void isEchoed(Request request, RawAnswer raw, MyToken token) throws PushException {
+    private static void isEchoed(Request request, RawAnswer raw, MyToken token) throws PushClientException {
         String echo = raw.field("mytoken");
         if (echo == null || echo.isEmpty()) throw interference(request, raw, Kind.MISSING_ECHO, token.echo(), null);
         if (!echo.equals(token.echo())) throw interference(request, raw, Kind.WRONG_ECHO, token.echo(), printable(echo));
     }
 
-    private static void isWhole(Request request, RawAnswer raw) throws PushException {
+    private static void isWhole(Request request, RawAnswer raw) throws PushClientException {
         long announced = raw.announcedLength(request);
         String count = raw.body.length + " bytes";
         if (raw.end == RawAnswer.End.OVERSIZED) {
@@ -82,7 +82,7 @@ final class AnswerCheck {
 
     private static long isSigned(
             ResponseVerifier verifier, Coverage coverage, Request request, MyToken token, RawAnswer raw, long now)
-            throws PushException {
+            throws PushClientException {
         try {
             return verifier.verify(coverage, request, token, raw, now);
         } catch (SignatureFailure failure) {
@@ -103,7 +103,7 @@ final class AnswerCheck {
      * The account that the answer is for; null if it names none, or is for nobody. Throws for a
      * foreign account.
      */
-    private static @Nullable String account(Request request, RawAnswer raw, @Nullable String own) throws PushException {
+    private static @Nullable String account(Request request, RawAnswer raw, @Nullable String own) throws PushClientException {
         String seen = raw.field("sealpost-account");
         if (seen == null) return null;
         if (seen.equals("none")) {
@@ -124,7 +124,7 @@ final class AnswerCheck {
     }
 
     /** A 304 answers a conditional request, and repeats its validator. */
-    private static void isNotModified(Request request, RawAnswer raw) throws PushException {
+    private static void isNotModified(Request request, RawAnswer raw) throws PushClientException {
         String seen = raw.field("etag");
         if (request.tag != null && seen != null && opaque(seen).equals(opaque(request.tag))) return;
         String expected = request.tag == null ? "an answer without a condition" : printable(request.tag);
@@ -132,7 +132,7 @@ final class AnswerCheck {
         throw interference(request, raw, Kind.UNEXPECTED_NOT_MODIFIED, expected, found);
     }
 
-    private static @Nullable Json json(Request request, RawAnswer raw) throws PushException {
+    private static @Nullable Json json(Request request, RawAnswer raw) throws PushClientException {
         if (raw.body.length == 0) return null;
         try {
             return Json.read(raw.body);
@@ -172,8 +172,8 @@ final class AnswerCheck {
         return start.replaceAll("[^ -~]", "?");
     }
 
-    private static PushException interference(
+    private static PushClientException interference(
             Request request, RawAnswer raw, Kind kind, String expected, @Nullable String seen) {
-        return PushException.of(new Interference(kind, expected, seen, raw.status, request.path));
+        return PushClientException.of(new Interference(kind, expected, seen, raw.status, request.path));
     }
 }

@@ -38,7 +38,7 @@ final class Api {
     }
 
     /** The server's answer if it is a success or 304; throws its refusal otherwise. */
-    Answer call(Request request, Deadline deadline) throws PushException {
+    Answer call(Request request, Deadline deadline) throws PushClientException {
         if (!request.isSignIn) identify(deadline);
         return callAs(request, deadline);
     }
@@ -49,7 +49,7 @@ final class Api {
      * <p>Otherwise the first answer would decide, and a proxy could send it for an account of its
      * own.
      */
-    private void identify(Deadline deadline) throws PushException {
+    private void identify(Deadline deadline) throws PushClientException {
         String username = credentials.username();
         if (username == null || isIdentified || own.id() != null) return;
         Answer answer = callAs(new Request("GET", Paths.CURRENT_SESSION), deadline);
@@ -58,12 +58,12 @@ final class Api {
         isIdentified = true;
     }
 
-    private void learn(Answer answer, @Nullable String seen) throws PushException {
+    private void learn(Answer answer, @Nullable String seen) throws PushClientException {
         if (seen == null || own.learn(seen)) return;
         throw answer.interference(Interference.Kind.WRONG_ACCOUNT, String.valueOf(own.id()), seen);
     }
 
-    private Answer callAs(Request request, Deadline deadline) throws PushException {
+    private Answer callAs(Request request, Deadline deadline) throws PushClientException {
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
@@ -82,12 +82,12 @@ final class Api {
     }
 
     /** The replacement of a refused credential: one for all calls that had the refused one. */
-    private @Nullable String renewed(String refused, Deadline deadline) throws PushException {
+    private @Nullable String renewed(String refused, Deadline deadline) throws PushClientException {
         try {
             if (!renewal.tryLock(deadline.remainingMillis(), TimeUnit.MILLISECONDS)) throw Deadline.passed();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+            throw PushClientException.of(PushClientException.Reason.DEADLINE, "the call was interrupted", interrupted);
         }
         try {
             if (refused.equals(replaced)) return replacement;
@@ -129,13 +129,13 @@ final class Api {
         try {
             String current = credentials.authorization(null, deadline);
             return current == null ? last : current;
-        } catch (PushException unavailable) {
+        } catch (PushClientException unavailable) {
             return last;
         }
     }
 
     /** Sends a request, and sends it again if the connection was lost. */
-    private Answer ask(Request request, @Nullable String authorization, Deadline deadline) throws PushException {
+    private Answer ask(Request request, @Nullable String authorization, Deadline deadline) throws PushClientException {
         try {
             return askOnce(request, authorization, deadline);
         } catch (Transport.Lost first) {
@@ -149,7 +149,7 @@ final class Api {
     }
 
     private Answer askOnce(Request request, @Nullable String authorization, Deadline deadline)
-            throws PushException, Transport.Lost {
+            throws PushClientException, Transport.Lost {
         MyToken token = MyToken.random();
         String account = own.id();
         RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account), deadline);
@@ -160,12 +160,12 @@ final class Api {
         return answer;
     }
 
-    private static PushException offline(Transport.Lost error) {
+    private static PushClientException offline(Transport.Lost error) {
         String message = String.format(Locale.ROOT, "the connection was lost: %s", error.getMessage());
-        return PushException.of(PushException.Reason.OFFLINE, message, error);
+        return PushClientException.of(PushClientException.Reason.OFFLINE, message, error);
     }
 
-    private static PushException unauthorized() {
-        return PushException.of(PushException.Reason.UNAUTHORIZED, "there is no token", null);
+    private static PushClientException unauthorized() {
+        return PushClientException.of(PushClientException.Reason.UNAUTHORIZED, "there is no token", null);
     }
 }

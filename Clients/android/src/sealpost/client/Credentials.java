@@ -64,7 +64,7 @@ public final class Credentials {
      *
      * @param account as with {@link #token(TokenProvider, String)}
      */
-    public static Credentials kept(String account) {
+    public static Credentials stored(String account) {
         return new Credentials(null, false, null, "user:" + account, null, null);
     }
 
@@ -110,12 +110,12 @@ public final class Credentials {
     }
 
     /** These credentials, reading their token from the stored account. */
-    Credentials of(final Account kept) {
+    Credentials of(final Account stored) {
         if (basic != null || provider != null) return this;
         return new Credentials(null, false, new LocalToken() {
             @Override
-            public @Nullable String token(@Nullable String refused) throws PushException {
-                String token = kept.read().index.token;
+            public @Nullable String token(@Nullable String refused) throws PushClientException {
+                String token = stored.read().index.token;
                 // If the stored token is not the refused one, a later sign-in has replaced it.
                 return token == null || token.equals(refused) ? null : token;
             }
@@ -145,27 +145,27 @@ public final class Credentials {
     }
 
     /** The value of {@code Authorization}; null if the client has no valid credential left. */
-    @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushException {
+    @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushClientException {
         if (provider == null) return refused == null ? basic : null;
         if (provider instanceof LocalToken) return ask(provider, refused);
         return ProviderThreads.ask(new Callable<String>() {
             @Override
-            public @Nullable String call() throws PushException {
+            public @Nullable String call() throws PushClientException {
                 return ask(provider, refused);
             }
         }, deadline);
     }
 
-    private static @Nullable String ask(TokenProvider provider, @Nullable String refused) throws PushException {
+    private static @Nullable String ask(TokenProvider provider, @Nullable String refused) throws PushClientException {
         try {
             String token = provider.token(refused == null ? null : refused.substring(BEARER.length()));
             return token == null ? null : BEARER + token;
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             throw error;
         } catch (java.io.IOException error) {
-            throw PushException.of(PushException.Reason.OFFLINE, "the token provider cannot be reached", error);
+            throw PushClientException.of(PushClientException.Reason.OFFLINE, "the token provider cannot be reached", error);
         } catch (Exception error) {
-            throw PushException.of(PushException.Reason.UNAUTHORIZED, "the token provider has none", error);
+            throw PushClientException.of(PushClientException.Reason.UNAUTHORIZED, "the token provider has none", error);
         }
     }
 }

@@ -9,13 +9,13 @@ final class Deadline {
     }
 
     /** The remaining time; throws once the deadline has passed. */
-    int remainingMillis() throws PushException {
+    int remainingMillis() throws PushClientException {
         long left = (end - System.nanoTime()) / 1_000_000;
         if (left <= 0) throw passed();
         return (int) Math.min(left, Integer.MAX_VALUE);
     }
 
-    static PushException passed() {
-        return PushException.of(PushException.Reason.DEADLINE, "the answer did not come within the deadline", null);
+    static PushClientException passed() {
+        return PushClientException.of(PushClientException.Reason.DEADLINE, "the answer did not come within the deadline", null);
     }
 }

@@ -22,7 +22,7 @@ final class Draft {
     final TreeMap<Integer, byte[]> contents = new TreeMap<>();
 
     private final Account.Snapshot base;
-    private final Map<Long, Kept> fresh = new LinkedHashMap<>();
+    private final Map<Long, CachedItem> fresh = new LinkedHashMap<>();
     private int next = 0;
 
     Draft(Account.Snapshot base, long commit) {
@@ -36,20 +36,20 @@ final class Draft {
     }
 
     /** An entry in the next state; null if missing or unreadable. */
-    @Nullable Kept entry(long id) throws PushException {
-        Kept kept = fresh.get(id);
-        if (kept != null || !index.entries.containsKey(id)) return kept;
+    @Nullable CachedItem entry(long id) throws PushClientException {
+        CachedItem cached = fresh.get(id);
+        if (cached != null || !index.entries.containsKey(id)) return cached;
         return base.entry(id);
     }
 
-    void put(Kept kept) {
-        long id = kept.item.id();
+    void put(CachedItem cached) {
+        long id = cached.item.id();
         Index.Place old = index.entries.remove(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
-        index.entries.put(id, add(kept.encode()));
+        index.entries.put(id, add(cached.encode()));
         index.deletions.remove(id);
-        index.earliestExpiry = Math.min(index.earliestExpiry, kept.item.expiresMillis());
-        fresh.put(id, kept);
+        index.earliestExpiry = Math.min(index.earliestExpiry, cached.item.expiresMillis());
+        fresh.put(id, cached);
     }
 
     /** Deletes an entry. Reports even a missing entry as deleted. */
@@ -65,14 +65,14 @@ final class Draft {
      * Deletes entries that have expired by the server's time. The device's clock never deletes
      * anything.
      */
-    void expire(@Nullable Long serverTime) throws PushException {
+    void expire(@Nullable Long serverTime) throws PushClientException {
         if (serverTime == null || serverTime < index.earliestExpiry) return;
         long earliest = Long.MAX_VALUE;
         for (long id : new ArrayList<>(index.entries.keySet())) {
-            Kept kept = entry(id);
-            if (kept == null) continue;
-            if (kept.item.expiresMillis() <= serverTime) remove(id);
-            else earliest = Math.min(earliest, kept.item.expiresMillis());
+            CachedItem cached = entry(id);
+            if (cached == null) continue;
+            if (cached.item.expiresMillis() <= serverTime) remove(id);
+            else earliest = Math.min(earliest, cached.item.expiresMillis());
         }
         index.earliestExpiry = earliest;
     }
@@ -101,7 +101,7 @@ final class Draft {
     }
 
     /** Enforces the limits. */
-    void finish() throws PushException {
+    void finish() throws PushClientException {
         shrink();
         while (index.deletions.size() > Index.MAXIMUM_DELETIONS) forgetDeletion();
         while (index.marks.size() > Index.MAXIMUM_MARKS) index.marks.remove(index.marks.keySet().iterator().next());
@@ -118,24 +118,24 @@ final class Draft {
         index.deletions.remove(oldest.getKey());
     }
 
-    private void shrink() throws PushException {
+    private void shrink() throws PushClientException {
         long units = 0;
         for (Index.Place place : index.entries.values()) units += place.units;
         for (Map.Entry<Long, Index.Place> entry : new LinkedHashMap<>(index.entries).entrySet()) {
             if (units <= MAXIMUM_UNITS) return;
-            Kept kept = entry(entry.getKey());
-            if (kept == null || kept.item.payload() == null) continue;
-            replaceInPlace(new Kept(kept.item.withoutPayload(), null, kept.date));
+            CachedItem cached = entry(entry.getKey());
+            if (cached == null || cached.item.payload() == null) continue;
+            replaceInPlace(new CachedItem(cached.item.withoutPayload(), null, cached.date));
             units -= entry.getValue().units - index.entries.get(entry.getKey()).units;
         }
     }
 
     /** Replaces the content of an entry, which keeps its position. */
-    private void replaceInPlace(Kept kept) {
-        Index.Place old = index.entries.get(kept.item.id());
+    private void replaceInPlace(CachedItem cached) {
+        Index.Place old = index.entries.get(cached.item.id());
         if (old != null && old.commit == commit) contents.remove(old.number);
-        index.entries.put(kept.item.id(), add(kept.encode()));
-        fresh.put(kept.item.id(), kept);
+        index.entries.put(cached.item.id(), add(cached.encode()));
+        fresh.put(cached.item.id(), cached);
     }
 
     /** Whether a new content belongs to the outbox, so that this is its only copy. */

@@ -116,7 +116,7 @@ final class Exchange implements Callable<RawAnswer> {
             byte[] piece = new byte[16_384];
             int count;
             while (in != null && (count = in.read(piece)) >= 0) {
-                int room = options.maximumAnswer() - body.size();
+                int room = options.answerLimit() - body.size();
                 body.write(piece, 0, Math.min(count, room));
                 if (count > room) {
                     answer.end = RawAnswer.End.OVERSIZED;

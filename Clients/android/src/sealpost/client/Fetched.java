@@ -5,12 +5,12 @@ import java.util.Date;
 /** A value, and its age if it may be out of date. */
 public final class Fetched<T> {
     private final T value;
-    private final @Nullable Date asOf;
-    private final @Nullable PushException failure;
+    private final @Nullable Date date;
+    private final @Nullable PushClientException failure;
 
-    private Fetched(T value, @Nullable Date asOf, @Nullable PushException failure) {
+    private Fetched(T value, @Nullable Date date, @Nullable PushClientException failure) {
         this.value = value;
-        this.asOf = asOf;
+        this.date = date;
         this.failure = failure;
     }
 
@@ -18,8 +18,8 @@ public final class Fetched<T> {
         return new Fetched<>(value, null, null);
     }
 
-    static <T> Fetched<T> kept(T value, @Nullable Date asOf, PushException failure) {
-        return new Fetched<>(value, asOf, failure);
+    static <T> Fetched<T> cached(T value, @Nullable Date date, PushClientException failure) {
+        return new Fetched<>(value, date, failure);
     }
 
     public T value() {
@@ -35,12 +35,12 @@ public final class Fetched<T> {
      * The time at which a cached value was last current; null for a fresh one, and for an
      * incomplete inbox.
      */
-    public @Nullable Date asOf() {
-        return asOf;
+    public @Nullable Date date() {
+        return date;
     }
 
     /** The reason why the value is not fresh; null if it is. */
-    public @Nullable PushException failure() {
+    public @Nullable PushClientException failure() {
         return failure;
     }
 }

@@ -64,11 +64,11 @@ final class FieldDictionary {
     }
 
     /** A value with its parameters. */
-    static final class Item {
+    static final class NotificationItem {
         final Bare value;
         final Parameters parameters;
 
-        Item(Bare value, Parameters parameters) {
+        NotificationItem(Bare value, Parameters parameters) {
             this.value = value;
             this.parameters = parameters;
         }
@@ -106,11 +106,11 @@ final class FieldDictionary {
 
     /** The value of a key: an item, or an inner list with parameters. */
     static final class Member {
-        final @Nullable Item item;
-        final @Nullable List<Item> list;
+        final @Nullable NotificationItem item;
+        final @Nullable List<NotificationItem> list;
         final Parameters parameters;
 
-        Member(@Nullable Item item, @Nullable List<Item> list, Parameters parameters) {
+        Member(@Nullable NotificationItem item, @Nullable List<NotificationItem> list, Parameters parameters) {
             this.item = item;
             this.list = list;
             this.parameters = parameters;
@@ -120,7 +120,7 @@ final class FieldDictionary {
         String listText() {
             StringBuilder text = new StringBuilder("(");
             if (list != null) {
-                for (Item item : list) text.append(text.length() > 1 ? " " : "").append(item.text());
+                for (NotificationItem item : list) text.append(text.length() > 1 ? " " : "").append(item.text());
             }
             return text.append(')').toString();
         }

@@ -6,31 +6,31 @@ import java.util.List;
 
 /** All notifications of a user. */
 public final class Inbox {
-    private final List<Item> items;
-    private final @Nullable Date completeAt;
+    private final List<NotificationItem> items;
+    private final @Nullable Date syncedAt;
 
-    Inbox(List<Item> items, long completeAt) {
+    Inbox(List<NotificationItem> items, long syncedAt) {
         this.items = Collections.unmodifiableList(items);
-        this.completeAt = completeAt == 0 ? null : new Date(completeAt);
+        this.syncedAt = syncedAt == 0 ? null : new Date(syncedAt);
     }
 
     /**
      * The notifications, the oldest first. Tasks that wait in the outbox appear as done.
      *
      * <p>A read-once notification has no payload here: {@link PushClient#notification} fetches it.
-     * A payload that its sender forbids to store appears only in the result of the
-     * {@link PushClient#refresh} that fetched it.
+     * A payload that its publisher forbids to store appears only in the result of the
+     * {@link PushClient#sync} that fetched it.
      */
-    public List<Item> items() {
+    public List<NotificationItem> notifications() {
         return items;
     }
 
     /**
      * The time at which the inbox was last complete; null if it is not yet, such as between the
-     * pages of the first refresh.
+     * pages of the first sync.
      */
-    public @Nullable Date completeAt() {
-        return completeAt == null ? null : new Date(completeAt.getTime());
+    public @Nullable Date syncedAt() {
+        return syncedAt == null ? null : new Date(syncedAt.getTime());
     }
 
     /**
@@ -38,13 +38,13 @@ public final class Inbox {
      * "nothing here".
      */
     public boolean isComplete() {
-        return completeAt != null;
+        return syncedAt != null;
     }
 
     /** The number of unread notifications, for a badge. */
     public int unreadCount() {
         int count = 0;
-        for (Item item : items) count += item.isRead() ? 0 : 1;
+        for (NotificationItem item : items) count += item.isRead() ? 0 : 1;
         return count;
     }
 }

@@ -81,7 +81,7 @@ final class Index {
 
     @Nullable String cursor;
     /** The time, by the device's clock, at which the inbox was last complete; 0 if never. */
-    long completeAt = 0;
+    long syncedAt = 0;
     /** The earliest expiry of an entry, by the server's clock. */
     long earliestExpiry = Long.MAX_VALUE;
     /** The entries in their order of arrival. */
@@ -116,7 +116,7 @@ final class Index {
             number(out, history.size());
             for (String name : history) out.writeUTF(name);
             text(out, cursor);
-            out.writeLong(completeAt);
+            out.writeLong(syncedAt);
             out.writeLong(earliestExpiry);
             number(out, entries.size());
             for (Map.Entry<Long, Place> entry : entries.entrySet()) {
@@ -167,7 +167,7 @@ final class Index {
             if (in.readByte() != FORM) return null;
             for (long count = number(in); count > 0; count--) index.history.add(in.readUTF());
             index.cursor = text(in);
-            index.completeAt = in.readLong();
+            index.syncedAt = in.readLong();
             index.earliestExpiry = in.readLong();
             for (long count = number(in); count > 0; count--) index.entries.put(in.readLong(), place(in));
             for (long count = number(in); count > 0; count--) index.deletions.put(in.readLong(), number(in));

@@ -18,28 +18,28 @@ final class Notifications {
     }
 
     /** Fetches a notification; returns the cached one if the server cannot be reached. */
-    Fetched<Item> fetch(long id) throws PushException {
+    Fetched<NotificationItem> fetch(long id) throws PushClientException {
         final Account.Snapshot before = client.account.read();
-        Kept kept = before.entry(id);
-        if (kept != null && kept.item.payload() == null) kept = null;
+        CachedItem cached = before.entry(id);
+        if (cached != null && cached.item.payload() == null) cached = null;
         Request request = new Request("GET", Paths.notification(id));
-        request.tag = kept == null ? null : kept.tag;
+        request.tag = cached == null ? null : cached.tag;
         long now = client.options.now();
         try {
             Answer answer = client.api.call(request, client.options.deadline());
-            if (answer.status == 304 && kept != null) return Fetched.fresh(kept.item);
-            Item item = answer.item(id);
+            if (answer.status == 304 && cached != null) return Fetched.fresh(cached.item);
+            NotificationItem item = answer.item(id);
             take(answer, item, answer.tag, before.commit, null, now);
             return Fetched.fresh(item);
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             if (error.isGone()) {
-                forget(id, null);
+                remove(id, null);
                 throw error;
             }
-            Item item = error.leavesWhatIsKept() ? client.kept(id) : null;
+            NotificationItem item = error.allowsCached() ? client.cachedNotification(id) : null;
             if (item == null) throw error;
-            long date = Math.max(kept == null ? 0 : kept.date, client.account.read().index.completeAt);
-            return Fetched.kept(item, date == 0 ? null : new Date(date), error);
+            long date = Math.max(cached == null ? 0 : cached.date, client.account.read().index.syncedAt);
+            return Fetched.cached(item, date == 0 ? null : new Date(date), error);
         }
     }
 
@@ -49,7 +49,7 @@ final class Notifications {
      * <p>The request is a list of one id, since a list has no read-once payloads: fetching such a
      * payload would start its minute.
      */
-    @Nullable Item shown(long id) throws PushException {
+    @Nullable NotificationItem preview(long id) throws PushClientException {
         long before = client.account.read().commit;
         long now = client.options.now();
         Request request = new Request("GET", Paths.NOTIFICATIONS).parameter("ids", Long.toString(id));
@@ -57,47 +57,47 @@ final class Notifications {
         Answer answer;
         try {
             answer = client.api.call(request, client.options.deadline());
-        } catch (PushException error) {
-            Item kept = error.leavesWhatIsKept() ? client.kept(id) : null;
-            if (kept == null) throw error;
-            return kept;
+        } catch (PushClientException error) {
+            NotificationItem cached = error.allowsCached() ? client.cachedNotification(id) : null;
+            if (cached == null) throw error;
+            return cached;
         }
         Json items = answer.json == null ? null : answer.json.get("Notifications");
         if (items == null || items.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of notifications");
-        Item found = null;
+        NotificationItem found = null;
         for (Json element : items.elements()) {
-            found = Item.read(element);
+            found = NotificationItem.read(element);
             if (found == null) throw answer.unexpected("a list of notifications");
             if (found.id() != id) {
                 throw answer.interference(Interference.Kind.WRONG_ID, Long.toString(id), Long.toString(found.id()));
             }
         }
-        if (found == null) forget(id, null);
+        if (found == null) remove(id, null);
         else take(answer, found, null, before, null, now);
         return found;
     }
 
-    void confirmTaken(long id) throws PushException {
+    void confirmTaken(long id) throws PushClientException {
         try {
             client.api.call(new Request("POST", Paths.taken(id)), client.options.deadline());
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             if (!error.isGone()) throw error;
         }
-        forget(id, null);
+        remove(id, null);
     }
 
-    Item mark(long id, boolean isRead, @Nullable String task, Deadline deadline) throws PushException {
+    NotificationItem mark(long id, boolean isRead, @Nullable String task, Deadline deadline) throws PushClientException {
         long before = client.account.read().commit;
         long now = client.options.now();
         Request request = new Request("PATCH", Paths.notification(id));
         request.body = Json.object().with("Read", Json.of(isRead));
         Answer answer = client.api.call(request, deadline);
-        Item item = answer.item(id);
+        NotificationItem item = answer.item(id);
         take(answer, item, answer.tag, before, task, now);
         return item;
     }
 
-    Set<Long> markRead(List<Long> ids, final Set<String> tasks, Deadline deadline) throws PushException {
+    Set<Long> markRead(List<Long> ids, final Set<String> tasks, Deadline deadline) throws PushClientException {
         if (ids.isEmpty()) return new HashSet<>();
         final long before = client.account.read().commit;
         List<Json> numbers = new ArrayList<>();
@@ -115,10 +115,11 @@ final class Notifications {
         }
         client.account.change(new Account.Change<Void>() {
             @Override
-            public @Nullable Void make(Draft draft) throws PushException {
+            public @Nullable Void make(Draft draft) throws PushClientException {
                 for (long id : read) {
-                    Kept kept = draft.isUntouched(id, before) ? draft.entry(id) : null;
-                    if (kept != null && !kept.item.isRead()) draft.put(new Kept(kept.item.read(true), null, kept.date));
+                    CachedItem cached = draft.isUntouched(id, before) ? draft.entry(id) : null;
+                    if (cached == null || cached.item.isRead()) continue;
+                    draft.put(new CachedItem(cached.item.read(true), null, cached.date));
                 }
                 for (String task : tasks) Outbox.finish(draft, task);
                 return null;
@@ -127,16 +128,16 @@ final class Notifications {
         return read;
     }
 
-    void dismiss(long id, @Nullable String task, Deadline deadline) throws PushException {
+    void dismiss(long id, @Nullable String task, Deadline deadline) throws PushClientException {
         try {
             client.api.call(new Request("DELETE", Paths.notification(id)), deadline);
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             if (!error.isGone()) throw error;
         }
-        forget(id, task);
+        remove(id, task);
     }
 
-    Item post(Json payload, String key, Deadline deadline) throws PushException {
+    NotificationItem post(Json payload, String key, Deadline deadline) throws PushClientException {
         Request request = new Request("POST", Paths.NOTIFICATIONS);
         if (client.options.app() != null) request.parameter("app", client.options.app());
         request.idempotencyKey = '"' + key + '"';
@@ -146,12 +147,12 @@ final class Notifications {
         Answer answer = client.api.call(request, deadline);
         Json json = answer.json;
         if (json != null && json.get("Read") == null && json.get("Id") != null) json = json.with("Read", Json.of(false));
-        Item item = json == null ? null : Item.read(json);
+        NotificationItem item = json == null ? null : NotificationItem.read(json);
         if (item == null) throw answer.unexpected("a notification");
         return item;
     }
 
-    void forget(final long id, final @Nullable String task) throws PushException {
+    void remove(final long id, final @Nullable String task) throws PushClientException {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
@@ -169,28 +170,28 @@ final class Notifications {
      */
     private void take(
             final Answer answer,
-            final Item item,
+            final NotificationItem item,
             final @Nullable String tag,
             final long before,
             final @Nullable String task,
             final long now)
-            throws PushException {
-        final boolean isKept =
+            throws PushClientException {
+        final boolean isStorable =
                 !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
         client.account.change(new Account.Change<Void>() {
             @Override
-            public @Nullable Void make(Draft draft) throws PushException {
+            public @Nullable Void make(Draft draft) throws PushClientException {
                 Outbox.finish(draft, task);
                 boolean isOver = answer.serverTime != null && item.expiresMillis() <= answer.serverTime;
                 if (isOver || !draft.isUntouched(item.id(), before)) return null;
-                Kept kept = isKept
-                        ? new Kept(item, tag, now)
-                        : new Kept(item.withoutPayload(), null, now);
-                Kept old = draft.entry(item.id());
+                CachedItem cached = isStorable
+                        ? new CachedItem(item, tag, now)
+                        : new CachedItem(item.withoutPayload(), null, now);
+                CachedItem old = draft.entry(item.id());
                 // For the same content only the validator is new, which is not a change to report.
-                boolean isSame = old != null && old.item.equals(kept.item);
-                if (isSame && (old.tag != null || kept.tag == null)) return null;
-                draft.put(kept);
+                boolean isSame = old != null && old.item.equals(cached.item);
+                if (isSame && (old.tag != null || cached.tag == null)) return null;
+                draft.put(cached);
                 return null;
             }
         });

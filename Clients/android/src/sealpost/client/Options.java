@@ -21,7 +21,7 @@ public final class Options {
     private final Signatures signatures;
     private long toleranceMillis = 300_000;
     private long deadlineMillis = 30_000;
-    private int maximumAnswer = 4 << 20;
+    private int answerLimit = 4 << 20;
     private @Nullable String app;
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
@@ -112,7 +112,7 @@ public final class Options {
      * The largest clock skew between server and device where answers are signed; 300 seconds by
      * default.
      */
-    public Options toleranceSeconds(int seconds) {
+    public Options signatureToleranceSeconds(int seconds) {
         toleranceMillis = seconds * 1000L;
         return this;
     }
@@ -127,8 +127,8 @@ public final class Options {
      * The largest body of an answer in bytes, 4 MiB by default: more than any answer of a server
      * with its default limits.
      */
-    public Options maximumAnswer(int bytes) {
-        maximumAnswer = bytes;
+    public Options answerLimit(int bytes) {
+        answerLimit = bytes;
         return this;
     }
 
@@ -215,8 +215,8 @@ public final class Options {
         return new Deadline(deadlineMillis);
     }
 
-    int maximumAnswer() {
-        return maximumAnswer;
+    int answerLimit() {
+        return answerLimit;
     }
 
     @Nullable String app() {

@@ -10,9 +10,9 @@ import sealpost.client.Index.Task;
 
 /**
  * The user's actions that do not wait for the network. The client stores them and shows them as
- * done; the next {@link PushClient#refresh} or {@link #flush} sends them.
+ * done; the next {@link PushClient#sync} or {@link #flush} sends them.
  *
- * <p>Each task keeps its key in every attempt, even after a crash, so that the server performs it
+ * <p>Each task has one key in all attempts, even after a crash, so that the server performs it
  * only once.
  */
 public final class Outbox {
@@ -21,7 +21,7 @@ public final class Outbox {
     /** The longest stored code; the server's are shorter. */
     private static final int MAXIMUM_CODE = 128;
     /** How long a retry is safe: the server stores the key of a sent notification for a day. */
-    private static final long REMEMBERED = 23 * 3_600_000L;
+    private static final long KEY_LIFETIME = 23 * 3_600_000L;
 
     private final PushClient client;
 
@@ -30,11 +30,11 @@ public final class Outbox {
     }
 
     /** A task that the server has refused, or that may or may not have been done. */
-    public static final class Failed {
+    public static final class Failure {
         private final String key;
         private final @Nullable String code;
 
-        Failed(String key, @Nullable String code) {
+        Failure(String key, @Nullable String code) {
             this.key = key;
             this.code = code;
         }
@@ -54,24 +54,24 @@ public final class Outbox {
     }
 
     /** Marks a notification as read or unread. */
-    public void markRead(long id, boolean isRead) throws PushException {
+    public void markRead(long id, boolean isRead) throws PushClientException {
         add(new Task(isRead ? Task.Kind.READ : Task.Kind.UNREAD, key(), id, null, 0), null);
     }
 
     /** Dismisses a notification on all of the user's devices. */
-    public void dismiss(long id) throws PushException {
+    public void dismiss(long id) throws PushClientException {
         add(new Task(Task.Kind.DISMISS, key(), id, null, 0), null);
     }
 
     /** Sends a payload to the caller's own devices, and returns the key of the task. */
-    public String send(Json payload) throws PushException {
+    public String send(Json payload) throws PushClientException {
         Task task = new Task(Task.Kind.SEND, key(), 0, null, 0);
         add(task, payload);
         return task.key;
     }
 
     /** The number of waiting tasks. */
-    public int count() throws PushException {
+    public int count() throws PushClientException {
         return client.account.read().index.outbox.size();
     }
 
@@ -79,10 +79,10 @@ public final class Outbox {
         return UUID.randomUUID().toString();
     }
 
-    private void add(final Task task, final @Nullable Json payload) throws PushException {
+    private void add(final Task task, final @Nullable Json payload) throws PushClientException {
         client.account.change(new Account.Change<Void>() {
             @Override
-            public @Nullable Void make(Draft draft) throws PushException {
+            public @Nullable Void make(Draft draft) throws PushClientException {
                 List<Task> tasks = draft.index.outbox;
                 if (payload == null) {
                     // A new change of a notification replaces the earlier ones.
@@ -91,7 +91,7 @@ public final class Outbox {
                     }
                 }
                 if (tasks.size() >= MAXIMUM_TASKS) {
-                    throw PushException.of(PushException.Reason.STORAGE, "the outbox is full", null);
+                    throw PushClientException.of(PushClientException.Reason.STORAGE, "the outbox is full", null);
                 }
                 tasks.add(payload == null
                         ? task
@@ -101,21 +101,21 @@ public final class Outbox {
         });
     }
 
-    /** The failed tasks, which stay until {@link #forget}. */
-    public List<Failed> failed() throws PushException {
-        List<Failed> failed = new ArrayList<>();
+    /** The failed tasks, which stay until {@link #discard}. */
+    public List<Failure> failures() throws PushClientException {
+        List<Failure> failed = new ArrayList<>();
         for (Map.Entry<String, String> entry : client.account.read().index.failed.entrySet()) {
-            failed.add(new Failed(entry.getKey(), entry.getValue().isEmpty() ? null : entry.getValue()));
+            failed.add(new Failure(entry.getKey(), entry.getValue().isEmpty() ? null : entry.getValue()));
         }
         return failed;
     }
 
     /** Removes a failed task, once the user knows about it. */
-    public void forget(final Failed failed) throws PushException {
+    public void discard(final Failure failure) throws PushClientException {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
-                draft.index.failed.remove(failed.key);
+                draft.index.failed.remove(failure.key);
                 return null;
             }
         });
@@ -124,13 +124,13 @@ public final class Outbox {
     /**
      * Sends all waiting tasks in their order. Throws when the network fails or the server is busy;
      * the remaining tasks then wait. Tasks that the server refuses for good move to
-     * {@link #failed}.
+     * {@link #failures}.
      */
-    public void flush() throws PushException {
+    public void flush() throws PushClientException {
         flush(client.options.deadline());
     }
 
-    void flush(Deadline deadline) throws PushException {
+    void flush(Deadline deadline) throws PushClientException {
         // Other threads may keep adding tasks.
         for (int count = 0; count < 2 * MAXIMUM_TASKS; count++) {
             List<Task> tasks = client.account.read().index.outbox;
@@ -138,16 +138,16 @@ public final class Outbox {
             Task task = tasks.get(0);
             try {
                 perform(task, tasks, deadline);
-            } catch (PushException error) {
+            } catch (PushClientException error) {
                 Problem problem = error.problem();
-                if (error.reason() != PushException.Reason.PROBLEM || problem == null || !isFinal(problem)) throw error;
+                if (error.reason() != PushClientException.Reason.PROBLEM || problem == null || !isFinal(problem)) throw error;
                 fail(task.key, problem.code());
             }
         }
     }
 
     private boolean isUncertain(Task task) {
-        return task.triedAt != 0 && Math.abs(client.options.now() - task.triedAt) > REMEMBERED;
+        return task.triedAt != 0 && Math.abs(client.options.now() - task.triedAt) > KEY_LIFETIME;
     }
 
     /** Whether the server refuses the task for good. */
@@ -156,7 +156,7 @@ public final class Outbox {
         return problem.status() >= 400 && problem.status() < 500 && problem.status() != 408 && !isInUse;
     }
 
-    private void perform(Task task, List<Task> tasks, Deadline deadline) throws PushException {
+    private void perform(Task task, List<Task> tasks, Deadline deadline) throws PushClientException {
         switch (task.kind) {
             case READ:
                 List<Task> same = new ArrayList<>();
@@ -171,9 +171,9 @@ public final class Outbox {
             case UNREAD:
                 try {
                     client.notifications.mark(task.id, false, task.key, deadline);
-                } catch (PushException error) {
+                } catch (PushClientException error) {
                     if (!error.isGone()) throw error;
-                    client.notifications.forget(task.id, task.key);
+                    client.notifications.remove(task.id, task.key);
                 }
                 break;
             case DISMISS:
@@ -191,7 +191,7 @@ public final class Outbox {
         return keys;
     }
 
-    private void send(Task task, Deadline deadline) throws PushException {
+    private void send(Task task, Deadline deadline) throws PushClientException {
         byte[] payload = task.payload == null ? null : client.account.read().content(task.payload);
         if (payload != null) {
             tried(task.key);
@@ -208,7 +208,7 @@ public final class Outbox {
         finish(task.key);
     }
 
-    private boolean isThere(String key) throws PushException {
+    private boolean isThere(String key) throws PushClientException {
         for (Task task : client.account.read().index.outbox) {
             if (task.key.equals(key)) return true;
         }
@@ -216,7 +216,7 @@ public final class Outbox {
     }
 
     /** Records that the server may have received the task. */
-    private void tried(final String key) throws PushException {
+    private void tried(final String key) throws PushClientException {
         final long now = client.options.now();
         client.account.change(new Account.Change<Void>() {
             @Override
@@ -232,7 +232,7 @@ public final class Outbox {
         });
     }
 
-    private void fail(final String key, final String code) throws PushException {
+    private void fail(final String key, final String code) throws PushClientException {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
@@ -250,7 +250,7 @@ public final class Outbox {
         });
     }
 
-    private void finish(final String key) throws PushException {
+    private void finish(final String key) throws PushClientException {
         client.account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {

@@ -18,8 +18,8 @@ final class OwnAccount {
     /** The identifier; null while unknown. */
     @Nullable String id() {
         if (known == null && account != null) {
-            String kept = account.last().account;
-            if (kept != null) remember(kept);
+            String stored = account.last().account;
+            if (stored != null) remember(stored);
         }
         return known;
     }
@@ -37,14 +37,14 @@ final class OwnAccount {
                     }
                 });
             }
-        } catch (PushException unkept) {
+        } catch (PushClientException unstored) {
             // This client still has it in memory.
         }
         return remember(decided).equals(id);
     }
 
     /** Stores the identifier and the token of a sign-in, in one step. */
-    void begin(@Nullable String id, @Nullable String token) throws PushException {
+    void begin(@Nullable String id, @Nullable String token) throws PushClientException {
         if (account != null) account.begin(id, token);
         if (id != null) known = id;
     }

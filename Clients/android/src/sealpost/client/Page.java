@@ -14,16 +14,16 @@ final class Page {
      */
     private static final int MAXIMUM_CURSOR = 1024;
 
-    final List<Kept> kept = new ArrayList<>();
+    final List<CachedItem> cached = new ArrayList<>();
     /** Items whose payload is shown only once, and not stored. */
-    final Map<Long, Item> unkept = new LinkedHashMap<>();
+    final Map<Long, NotificationItem> unstored = new LinkedHashMap<>();
 
     final List<Long> deleted = new ArrayList<>();
     final String cursor;
     final boolean hasMore;
 
     /** Throws an interference if the body has another form. */
-    Page(Answer answer, long now) throws PushException {
+    Page(Answer answer, long now) throws PushClientException {
         Json json = answer.json;
         Json items = json == null ? null : json.get("Notifications");
         Json ids = json == null ? null : json.get("Deleted");
@@ -38,21 +38,21 @@ final class Page {
             throw answer.unexpected("a cursor of at most " + MAXIMUM_CURSOR + " bytes");
         }
         this.hasMore = more.bool();
-        List<Item> read = new ArrayList<>();
+        List<NotificationItem> read = new ArrayList<>();
         boolean hasReason = false;
         for (Json element : items.elements()) {
-            Item item = Item.read(element);
+            NotificationItem item = NotificationItem.read(element);
             if (item == null) throw answer.unexpected("a list of notifications");
             read.add(item);
             hasReason |= item.isReadOnce() || item.isNeverStored();
         }
         // If the answer must not be stored and no item is the reason for that, no payload of the
         // page is stored.
-        boolean keepsNothing = answer.isNoStore && !hasReason;
-        for (Item item : read) {
-            boolean isKept = !keepsNothing && !item.isReadOnce() && !item.isNeverStored();
-            kept.add(new Kept(isKept ? item : item.withoutPayload(), null, now));
-            if (!isKept && item.payload() != null) unkept.put(item.id(), item);
+        boolean storesNothing = answer.isNoStore && !hasReason;
+        for (NotificationItem item : read) {
+            boolean isStorable = !storesNothing && !item.isReadOnce() && !item.isNeverStored();
+            cached.add(new CachedItem(isStorable ? item : item.withoutPayload(), null, now));
+            if (!isStorable && item.payload() != null) unstored.put(item.id(), item);
         }
         for (Json element : ids.elements()) {
             Long id = element.integer();

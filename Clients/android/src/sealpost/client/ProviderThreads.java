@@ -35,7 +35,7 @@ final class ProviderThreads {
     private ProviderThreads() {}
 
     /** The provider's answer; throws and interrupts the provider when the deadline passes. */
-    static @Nullable String ask(Callable<String> provider, Deadline deadline) throws PushException {
+    static @Nullable String ask(Callable<String> provider, Deadline deadline) throws PushClientException {
         FutureTask<String> task = new FutureTask<>(provider);
         POOL.execute(task);
         try {
@@ -44,10 +44,10 @@ final class ProviderThreads {
             throw Deadline.passed();
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+            throw PushClientException.of(PushClientException.Reason.DEADLINE, "the call was interrupted", interrupted);
         } catch (ExecutionException error) {
-            if (error.getCause() instanceof PushException) throw (PushException) error.getCause();
-            throw PushException.of(PushException.Reason.UNAUTHORIZED, "the token provider failed", error.getCause());
+            if (error.getCause() instanceof PushClientException) throw (PushClientException) error.getCause();
+            throw PushClientException.of(PushClientException.Reason.UNAUTHORIZED, "the token provider failed", error.getCause());
         } finally {
             POOL.remove(task);
             task.cancel(true);

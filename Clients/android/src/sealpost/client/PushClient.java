@@ -16,11 +16,11 @@ import java.util.concurrent.CopyOnWriteArrayList;
  *
  * <pre>{@code
  * PushClient client = new PushClient(
- *     new Options("https://push.example.org", Signatures.pinned(verifier, new SignatureKey(PINNED))),
- *     Credentials.kept("alice"),
+ *     new Options("https://push.example.org", Signatures.pinned(verifier, new VerificationKey(PINNED))),
+ *     Credentials.stored("alice"),
  *     new Store(new File(context.getNoBackupFilesDir(), "sealpost"), keystoreKey));
- * show(client.kept());                          // at once, without network
- * Fetched<Inbox> inbox = client.refresh();      // everything missed
+ * show(client.cachedInbox());                    // at once, without network
+ * Fetched<Inbox> inbox = client.sync();         // everything missed
  * }</pre>
  *
  * <p>Calls block, may run concurrently on any number of threads, and each ends within
@@ -51,16 +51,16 @@ public final class PushClient {
     // Stored state
 
     /** The cached inbox, at once and without network. */
-    public Inbox kept() throws PushException {
-        return inbox(Collections.<Long, Item>emptyMap());
+    public Inbox cachedInbox() throws PushClientException {
+        return inbox(Collections.<Long, NotificationItem>emptyMap());
     }
 
     /** A cached notification with its payload; null if there is none. */
-    public @Nullable Item kept(long id) throws PushException {
+    public @Nullable NotificationItem cachedNotification(long id) throws PushClientException {
         Account.Snapshot now = account.read();
-        Kept kept = now.entry(id);
-        if (kept == null || kept.item.payload() == null) return null;
-        List<Item> shown = shown(Collections.singletonList(kept.item), now.index);
+        CachedItem cached = now.entry(id);
+        if (cached == null || cached.item.payload() == null) return null;
+        List<NotificationItem> shown = shown(Collections.singletonList(cached.item), now.index);
         return shown.isEmpty() ? null : shown.get(0);
     }
 
@@ -73,7 +73,7 @@ public final class PushClient {
      *
      * @param consumer a name of at most 128 characters
      */
-    public Changes changes(String consumer) throws PushException {
+    public InboxChanges changes(String consumer) throws PushClientException {
         if (consumer.length() > 128) throw new IllegalArgumentException("the name of a consumer is too long");
         Account.Snapshot now = account.read();
         Long mark = now.index.marks.get(consumer);
@@ -89,14 +89,14 @@ public final class PushClient {
         for (Map.Entry<Long, Long> entry : now.index.deletions.entrySet()) {
             if (entry.getValue() > since) deleted.add(entry.getKey());
         }
-        return new Changes(consumer, now.commit, arrived, deleted, isEverything);
+        return new InboxChanges(consumer, now.commit, arrived, deleted, isEverything);
     }
 
     /**
-     * Records that a consumer has processed these changes. The client keeps the marks of the 16
+     * Records that a consumer has processed these changes. The client stores the marks of the 16
      * consumers that confirmed last; others receive everything again.
      */
-    public void confirm(final Changes changes) throws PushException {
+    public void confirm(final InboxChanges changes) throws PushClientException {
         account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
@@ -129,38 +129,39 @@ public final class PushClient {
      * <p>When the network fails or interferes, or the server is busy, this returns the cached
      * inbox and the reason.
      */
-    public Fetched<Inbox> refresh() throws PushException {
+    public Fetched<Inbox> sync() throws PushClientException {
         Deadline deadline = options.deadline();
-        Refresh refresh = new Refresh(this, deadline);
+        Sync sync = new Sync(this, deadline);
         try {
             try {
                 outbox.flush(deadline);
-            } catch (PushException error) {
+            } catch (PushClientException error) {
                 // A task that the server does not accept now must not block the fetch.
-                boolean isOfTask = error.reason() == PushException.Reason.BUSY || error.reason() == PushException.Reason.PROBLEM;
+                PushClientException.Reason reason = error.reason();
+                boolean isOfTask = reason == PushClientException.Reason.BUSY || reason == PushClientException.Reason.PROBLEM;
                 if (!isOfTask) throw error;
             }
             Inbox inbox = null;
             // The second attempt replaces a lost file of a notification, which shows when all are
             // read.
             for (int attempt = 0; attempt < 2 && (inbox == null || !inbox.isComplete()); attempt++) {
-                refresh.run();
-                inbox = inbox(refresh.unkept);
+                sync.run();
+                inbox = inbox(sync.unstored);
             }
             if (inbox == null || !inbox.isComplete()) throw Account.busy();
             endEarlierDevices(deadline);
             return Fetched.fresh(inbox);
-        } catch (PushException error) {
-            if (!error.leavesWhatIsKept()) throw error;
-            Inbox kept = inbox(refresh.unkept);
-            return Fetched.kept(kept, kept.completeAt(), error);
+        } catch (PushClientException error) {
+            if (!error.allowsCached()) throw error;
+            Inbox cached = inbox(sync.unstored);
+            return Fetched.cached(cached, cached.syncedAt(), error);
         } finally {
-            tell();
+            notifyListeners();
         }
     }
 
     /**
-     * Fetches a notification by the id of its push, for its reader; {@link #shown} is for a
+     * Fetches a notification by the id of its push, for its reader; {@link #preview} is for a
      * notification on the screen.
      *
      * <p>Returns the cached notification if the server cannot be reached. If the server says that
@@ -168,11 +169,11 @@ public final class PushClient {
      * the server returns it again for one minute only: show or store it, then call
      * {@link #confirmTaken}.
      */
-    public Fetched<Item> notification(long id) throws PushException {
+    public Fetched<NotificationItem> notification(long id) throws PushClientException {
         try {
             return notifications.fetch(id);
         } finally {
-            tell();
+            notifyListeners();
         }
     }
 
@@ -181,14 +182,14 @@ public final class PushClient {
      * has expired.
      *
      * <p>This does not fetch a read-once payload, so that the opened app still can:
-     * {@link Item#payload} is null. If the server cannot be reached, it returns the cached
+     * {@link NotificationItem#payload} is null. If the server cannot be reached, it returns the cached
      * notification, or throws.
      */
-    public @Nullable Item shown(long id) throws PushException {
+    public @Nullable NotificationItem preview(long id) throws PushClientException {
         try {
-            return notifications.shown(id);
+            return notifications.preview(id);
         } finally {
-            tell();
+            notifyListeners();
         }
     }
 
@@ -197,18 +198,18 @@ public final class PushClient {
      *
      * <p>Otherwise the server erases it a minute after the first fetch.
      */
-    public void confirmTaken(long id) throws PushException {
+    public void confirmTaken(long id) throws PushClientException {
         notifications.confirmTaken(id);
-        tell();
+        notifyListeners();
     }
 
     /**
      * Marks a notification as read or unread, now; {@link Outbox#markRead} does not wait for the
      * network.
      */
-    public Item markRead(long id, boolean isRead) throws PushException {
-        Item item = notifications.mark(id, isRead, null, options.deadline());
-        tell();
+    public NotificationItem markRead(long id, boolean isRead) throws PushClientException {
+        NotificationItem item = notifications.mark(id, isRead, null, options.deadline());
+        notifyListeners();
         return item;
     }
 
@@ -216,9 +217,9 @@ public final class PushClient {
      * Marks up to 500 notifications as read in one request, and returns the ids of those that are
      * now read.
      */
-    public Set<Long> markRead(Collection<Long> ids) throws PushException {
+    public Set<Long> markRead(Collection<Long> ids) throws PushClientException {
         Set<Long> read = notifications.markRead(new ArrayList<>(ids), Collections.<String>emptySet(), options.deadline());
-        tell();
+        notifyListeners();
         return read;
     }
 
@@ -226,9 +227,9 @@ public final class PushClient {
      * Dismisses a notification on all of the user's devices, now; {@link Outbox#dismiss} does not
      * wait for the network.
      */
-    public void dismiss(long id) throws PushException {
+    public void dismiss(long id) throws PushClientException {
         notifications.dismiss(id, null, options.deadline());
-        tell();
+        notifyListeners();
     }
 
     /**
@@ -237,7 +238,7 @@ public final class PushClient {
      * @param key the same for each attempt, such as a random UUID; the server stores it for 24
      *     hours
      */
-    public Item send(Json payload, String key) throws PushException {
+    public NotificationItem send(Json payload, String key) throws PushClientException {
         return notifications.post(payload, key, options.deadline());
     }
 
@@ -254,7 +255,7 @@ public final class PushClient {
      * @param platform the name of one of the server's senders, such as {@code fcm}
      * @param handle the provider's token for this device
      */
-    public String register(String platform, String handle, Collection<String> tags) throws PushException {
+    public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
         return new Registration(this, platform, handle, tags).register(options.deadline());
     }
 
@@ -265,7 +266,7 @@ public final class PushClient {
      * <p>The server removes the device of a session that ends by a new password, an administrator
      * or a sign-out. Call this at each start, and after signing in.
      */
-    public String refreshRegistration(String platform, String handle, Collection<String> tags) throws PushException {
+    public String registerIfNeeded(String platform, String handle, Collection<String> tags) throws PushClientException {
         Registration registration = new Registration(this, platform, handle, tags);
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
@@ -279,7 +280,7 @@ public final class PushClient {
      * <p>At most one of an app's clients is the recipient. If none is, show nothing and fetch
      * nothing: the account has signed out, or a stranger has registered this device.
      */
-    public boolean isRecipient(PushMessage push) throws PushException {
+    public boolean isRecipient(PushMessage push) throws PushClientException {
         String hint = push.accountHint();
         if (hint == null) return !options.isDeviceShared();
         String registration = account.read().index.registration;
@@ -288,16 +289,16 @@ public final class PushClient {
 
     /**
      * Signs in with a password, and stores the token, encrypted, for clients with
-     * {@link Credentials#kept}.
+     * {@link Credentials#stored}.
      *
      * <p>The client sends the password once the server has asked for it. {@link #signOut} removes
      * the token and the inbox in one step. A token expires and can be revoked: later calls then
-     * throw {@link PushException.Reason#UNAUTHORIZED}, and the user signs in again.
+     * throw {@link PushClientException.Reason#UNAUTHORIZED}, and the user signs in again.
      *
      * <p>This client, and others with the same store and name, then accept answers for that
      * account only. A sign-in to a different account removes the stored state of the old one.
      */
-    public Session signIn(String username, String password) throws PushException {
+    public Session signIn(String username, String password) throws PushClientException {
         Api api = new Api(options, Credentials.challenged(username, password), this.api.own());
         Session session = newSession(api, username);
         begin(session, session.token());
@@ -305,13 +306,13 @@ public final class PushClient {
     }
 
     /** Exchanges this client's password for a token, which the app stores. */
-    public Session signIn() throws PushException {
+    public Session signIn() throws PushClientException {
         Session session = newSession(api, api.username());
         begin(session, null);
         return session;
     }
 
-    private Session newSession(Api api, @Nullable String username) throws PushException {
+    private Session newSession(Api api, @Nullable String username) throws PushClientException {
         // Throws for a client that has signed out.
         account.read();
         Request request = new Request("POST", Paths.SESSIONS);
@@ -323,14 +324,14 @@ public final class PushClient {
         return session;
     }
 
-    private void begin(Session session, @Nullable String keptToken) throws PushException {
+    private void begin(Session session, @Nullable String storedToken) throws PushClientException {
         try {
-            api.own().begin(session.account(), keptToken);
-        } catch (PushException unkept) {
+            api.own().begin(session.account(), storedToken);
+        } catch (PushClientException unstored) {
             // The token is lost, so its session must end.
             Json order = signOuts().order("Bearer " + session.token(), null, api.account(), session.account());
             signOuts().finishOnce(order, options.deadline());
-            throw unkept;
+            throw unstored;
         }
     }
 
@@ -340,32 +341,32 @@ public final class PushClient {
      *
      * <p>The client first removes the inbox and the stored token, which needs no free space and no
      * network. Every later call of this account's clients throws
-     * {@link PushException.Reason#SIGNED_OUT}. It then stores the order to end session and device
+     * {@link PushClientException.Reason#SIGNED_OUT}. It then stores the order to end session and device
      * until the server has done so. If the disk is still full, it asks the server once. If the
-     * token can no longer end the device, the first {@link #refresh} of the account's next sign-in
+     * token can no longer end the device, the first {@link #sync} of the account's next sign-in
      * does.
      *
      * @return whether the server has ended session and device; if not, call
      *     {@link #finishSignOuts} when there is a network
      */
-    public boolean signOut() throws PushException {
-        Index kept = account.last();
+    public boolean signOut() throws PushClientException {
+        Index cached = account.last();
         String accountId = api.own().id();
         account.remove();
-        tell();
+        notifyListeners();
         Deadline deadline = options.deadline();
         // The app's provider may be slow, so the inbox is removed before.
-        String authorization = kept.token == null ? api.lastAuthorization(deadline) : "Bearer " + kept.token;
-        Json order = signOuts().order(authorization, kept.registration, api.account(), accountId);
+        String authorization = cached.token == null ? api.lastAuthorization(deadline) : "Bearer " + cached.token;
+        Json order = signOuts().order(authorization, cached.registration, api.account(), accountId);
         try {
-            if (authorization != null || kept.registration != null) signOuts().keep(order);
-        } catch (PushException full) {
+            if (authorization != null || cached.registration != null) signOuts().store(order);
+        } catch (PushClientException full) {
             return signOuts().finishOnce(order, deadline);
         }
         try {
             // Without a credential the session may still be open at the server.
             return finishSignOuts(options, store, deadline) && authorization != null;
-        } catch (PushException later) {
+        } catch (PushClientException later) {
             return false;
         }
     }
@@ -379,16 +380,16 @@ public final class PushClient {
     }
 
     /** Reports pending sign-outs to the server. Returns whether it has ended all of them. */
-    public static boolean finishSignOuts(Options options, Store store) throws PushException {
+    public static boolean finishSignOuts(Options options, Store store) throws PushClientException {
         return finishSignOuts(options, store, options.deadline());
     }
 
-    private static boolean finishSignOuts(Options options, Store store, Deadline deadline) throws PushException {
+    private static boolean finishSignOuts(Options options, Store store, Deadline deadline) throws PushClientException {
         SignOut signOut = new SignOut(store, options);
         try {
             return signOut.finish(deadline) && signOut.count() == 0;
-        } catch (PushException error) {
-            if (!error.leavesWhatIsKept()) throw error;
+        } catch (PushClientException error) {
+            if (!error.allowsCached()) throw error;
             return false;
         }
     }
@@ -399,32 +400,32 @@ public final class PushClient {
      * The inbox to show: without notifications that have expired by the device's clock, and with
      * the outbox's tasks applied.
      */
-    private Inbox inbox(Map<Long, Item> instead) throws PushException {
+    private Inbox inbox(Map<Long, NotificationItem> instead) throws PushClientException {
         for (int attempt = 0; ; attempt++) {
             Account.Snapshot now = account.read();
-            List<Item> items = new ArrayList<>();
+            List<NotificationItem> items = new ArrayList<>();
             List<Long> missing = new ArrayList<>();
             for (long id : now.index.entries.keySet()) {
-                Kept kept = now.entry(id);
-                if (kept == null) missing.add(id);
-                else items.add(instead.containsKey(id) ? instead.get(id) : kept.item);
+                CachedItem cached = now.entry(id);
+                if (cached == null) missing.add(id);
+                else items.add(instead.containsKey(id) ? instead.get(id) : cached.item);
             }
             // A commit during the read may have replaced the missing contents. Otherwise they are
             // damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
             if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
             if (!missing.isEmpty() && attempt < 100) continue;
-            return new Inbox(shown(items, now.index), now.index.completeAt);
+            return new Inbox(shown(items, now.index), now.index.syncedAt);
         }
     }
 
     /**
-     * Drops unreadable entries and the cursor, so that the next refresh fetches everything.
+     * Drops unreadable entries and the cursor, so that the next sync fetches everything.
      *
      * <p>The entries count as deleted: no page would name those that the server has deleted
      * meanwhile.
      */
-    private void fetchAgain(final List<Long> ids, final long commit) throws PushException {
+    private void fetchAgain(final List<Long> ids, final long commit) throws PushClientException {
         account.change(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
@@ -433,28 +434,28 @@ public final class PushClient {
                     if (place == null || place.commit > commit) continue;
                     draft.remove(id);
                     draft.index.cursor = null;
-                    draft.index.completeAt = 0;
+                    draft.index.syncedAt = 0;
                 }
                 return null;
             }
         });
     }
 
-    private List<Item> shown(List<Item> items, Index index) {
+    private List<NotificationItem> shown(List<NotificationItem> items, Index index) {
         Map<Long, Index.Task.Kind> tasks = new HashMap<>();
         for (Index.Task task : index.outbox) tasks.put(task.id, task.kind);
-        List<Item> shown = new ArrayList<>();
+        List<NotificationItem> shown = new ArrayList<>();
         long now = options.now();
-        for (Item item : items) {
+        for (NotificationItem item : items) {
             Index.Task.Kind kind = tasks.get(item.id());
             if (item.expiresMillis() <= now || kind == Index.Task.Kind.DISMISS) continue;
             if (kind == Index.Task.Kind.READ) shown.add(item.read(true));
             else if (kind == Index.Task.Kind.UNREAD) shown.add(item.read(false));
             else shown.add(item);
         }
-        Collections.sort(shown, new Comparator<Item>() {
+        Collections.sort(shown, new Comparator<NotificationItem>() {
             @Override
-            public int compare(Item one, Item other) {
+            public int compare(NotificationItem one, NotificationItem other) {
                 int order = Long.compare(one.createdMillis(), other.createdMillis());
                 return order != 0 ? order : Long.compare(one.id(), other.id());
             }
@@ -466,12 +467,12 @@ public final class PushClient {
     private void endEarlierDevices(Deadline deadline) {
         try {
             signOuts().finish(api, api.account(), deadline);
-        } catch (PushException later) {
-            // The orders stay for the next refresh; the inbox is complete without them.
+        } catch (PushClientException later) {
+            // The orders stay for the next sync; the inbox is complete without them.
         }
     }
 
-    private void tell() {
+    private void notifyListeners() {
         for (Runnable listener : listeners) listener.run();
     }
 }

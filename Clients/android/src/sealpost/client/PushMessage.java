@@ -44,7 +44,7 @@ public final class PushMessage {
     }
 
     /**
-     * A name that the sender has chosen, such as {@code titleKey} or {@code channel}: look it up
+     * A name that the publisher has chosen, such as {@code titleKey} or {@code channel}: look it up
      * among the app's own.
      */
     public @Nullable String name(String key) {

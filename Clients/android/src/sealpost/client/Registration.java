@@ -29,34 +29,34 @@ final class Registration {
      * The device's id at the server; null if a value or the session has changed, or the interval
      * has passed.
      */
-    @Nullable String current(long intervalMillis, Deadline deadline) throws PushException {
+    @Nullable String current(long intervalMillis, Deadline deadline) throws PushClientException {
         Index index = client.account.read().index;
         if (index.registration == null || index.fingerprint.length < DIGEST) return null;
         if (!Arrays.equals(Arrays.copyOf(index.fingerprint, DIGEST), fingerprint())) return null;
         // When a session ended at the server, its device ended with it.
         byte[] session = session(client.api.lastAuthorization(deadline));
-        byte[] kept = Arrays.copyOfRange(index.fingerprint, DIGEST, index.fingerprint.length);
-        if (session != null && !Arrays.equals(kept, session)) return null;
+        byte[] stored = Arrays.copyOfRange(index.fingerprint, DIGEST, index.fingerprint.length);
+        if (session != null && !Arrays.equals(stored, session)) return null;
         long age = client.options.now() - index.registeredAt;
         // A clock that was set back does not make a registration younger.
         return age >= 0 && age < intervalMillis ? index.registration : null;
     }
 
-    String register(Deadline deadline) throws PushException {
+    String register(Deadline deadline) throws PushClientException {
         String id = client.account.read().index.registration;
         if (id == null) id = note(requestId(handle, deadline));
         try {
             put(id, deadline);
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             if (error.problem() == null || !error.problem().code().equals("registration-gone")) throw error;
-            keep(null);
+            store(null);
             id = note(requestId(null, deadline));
             put(id, deadline);
         }
         try {
-            keep(id);
-        } catch (PushException error) {
-            if (error.reason() == PushException.Reason.SIGNED_OUT) end(id);
+            store(id);
+        } catch (PushClientException error) {
+            if (error.reason() == PushClientException.Reason.SIGNED_OUT) end(id);
             throw error;
         }
         return id;
@@ -66,7 +66,7 @@ final class Registration {
      * Stores an id before the server has it, so that a sign-out names it even during the request
      * or after a lost answer.
      */
-    private String note(final String id) throws PushException {
+    private String note(final String id) throws PushClientException {
         client.signOuts().release(id);
         client.account.change(new Account.Change<Void>() {
             @Override
@@ -81,15 +81,15 @@ final class Registration {
     }
 
     /** Ends a device that the server registered after the account had signed out. */
-    private void end(String id) throws PushException {
+    private void end(String id) throws PushClientException {
         SignOut signOuts = client.signOuts();
         Api api = client.api;
         String authorization = api.lastAuthorization(client.options.deadline());
-        signOuts.keep(signOuts.order(authorization, id, api.account(), api.own().id()));
+        signOuts.store(signOuts.order(authorization, id, api.account(), api.own().id()));
         PushClient.finishSignOuts(client.options, client.store());
     }
 
-    private String requestId(@Nullable String handle, Deadline deadline) throws PushException {
+    private String requestId(@Nullable String handle, Deadline deadline) throws PushClientException {
         Request request = new Request("POST", Paths.REGISTER);
         if (handle != null) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
@@ -101,7 +101,7 @@ final class Registration {
         return id;
     }
 
-    private void put(String id, Deadline deadline) throws PushException {
+    private void put(String id, Deadline deadline) throws PushClientException {
         List<Json> names = new ArrayList<>();
         for (String tag : tags) names.add(Json.of(tag));
         Json body = Json.object()
@@ -115,7 +115,7 @@ final class Registration {
         client.api.call(request, deadline);
     }
 
-    private void keep(final @Nullable String id) throws PushException {
+    private void store(final @Nullable String id) throws PushClientException {
         final long now = client.options.now();
         client.account.change(new Account.Change<Void>() {
             @Override

@@ -8,7 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import sealpost.client.FieldDictionary.Bare;
-import sealpost.client.FieldDictionary.Item;
+import sealpost.client.FieldDictionary.NotificationItem;
 import sealpost.client.FieldDictionary.Member;
 import sealpost.client.FieldDictionary.Parameters;
 import sealpost.client.SignatureFailure.Reason;
@@ -55,12 +55,12 @@ final class ResponseVerifier {
         }
     }
 
-    private final Map<String, SignatureKey> keys = new HashMap<>();
+    private final Map<String, VerificationKey> keys = new HashMap<>();
     private final Verifier verifier;
     private final long toleranceMillis;
 
-    ResponseVerifier(List<SignatureKey> keys, Verifier verifier, long toleranceMillis) {
-        for (SignatureKey key : keys) this.keys.put(key.id(), key);
+    ResponseVerifier(List<VerificationKey> keys, Verifier verifier, long toleranceMillis) {
+        for (VerificationKey key : keys) this.keys.put(key.id(), key);
         this.verifier = verifier;
         this.toleranceMillis = toleranceMillis;
     }
@@ -95,7 +95,7 @@ final class ResponseVerifier {
         Bare algorithm = parameters.get("alg");
         if (algorithm != null && !algorithm.isString("ed25519")) throw failure("the algorithm is not the key's");
         String base = base(coverage, request, token, answer, input);
-        SignatureKey key = keys.get(keyId(input));
+        VerificationKey key = keys.get(keyId(input));
         if (key == null || !verifier.verify(key.bytes(), base.getBytes(StandardCharsets.US_ASCII), signature)) {
             throw failure("the signature is not over this answer to this request");
         }
@@ -152,7 +152,7 @@ final class ResponseVerifier {
     private static List<String> covered(Member input) {
         List<String> covered = new ArrayList<>();
         if (input.list != null) {
-            for (Item item : input.list) covered.add(item.text());
+            for (NotificationItem item : input.list) covered.add(item.text());
         }
         return covered;
     }

@@ -44,7 +44,7 @@ final class SignOut {
                 .with("AccountId", text(accountId));
     }
 
-    void keep(Json order) throws PushException {
+    void store(Json order) throws PushClientException {
         write(Files.hexadecimal(Files.random(8)), order);
     }
 
@@ -52,7 +52,7 @@ final class SignOut {
         return text == null ? Json.NULL : Json.of(text);
     }
 
-    private void write(String name, Json order) throws PushException {
+    private void write(String name, Json order) throws PushClientException {
         File folder = new File(store.folder(), FOLDER);
         File made = new File(folder, "." + name);
         try {
@@ -71,7 +71,7 @@ final class SignOut {
      *
      * @return whether the server has ended each device and session
      */
-    boolean finish(Deadline deadline) throws PushException {
+    boolean finish(Deadline deadline) throws PushClientException {
         boolean isDone = true;
         for (File file : pending()) {
             Json order = read(file);
@@ -95,13 +95,13 @@ final class SignOut {
         String credential = string(order, "Authorization");
         try {
             return credential != null && isCarriedOut(order, credential, deadline);
-        } catch (PushException failed) {
+        } catch (PushClientException failed) {
             // The order exists only in memory, so nothing can retry it.
             return false;
         }
     }
 
-    private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushException {
+    private boolean isCarriedOut(Json order, String credential, Deadline deadline) throws PushClientException {
         // Answers for other accounts do not count. If the order has no identifier, the name of its
         // password decides.
         Api api = new Api(options, Credentials.shown(credential), new OwnAccount(null, string(order, "AccountId")));
@@ -121,7 +121,7 @@ final class SignOut {
      * Ends the account's devices that their old credential could not end, with its current
      * credential.
      */
-    void finish(Api api, String account, Deadline deadline) throws PushException {
+    void finish(Api api, String account, Deadline deadline) throws PushClientException {
         for (File file : pending()) {
             Json order = read(file);
             String registration = order == null ? null : string(order, "Registration");
@@ -135,7 +135,7 @@ final class SignOut {
      * Removes a device from all orders: the server assigns a handle's id again to the next
      * sign-in.
      */
-    void release(String registration) throws PushException {
+    void release(String registration) throws PushClientException {
         for (File file : pending()) {
             Json order = read(file);
             if (order == null || !registration.equals(string(order, "Registration"))) continue;
@@ -150,11 +150,11 @@ final class SignOut {
         return member == null ? null : member.string();
     }
 
-    int count() throws PushException {
+    int count() throws PushClientException {
         return pending().size();
     }
 
-    private List<File> pending() throws PushException {
+    private List<File> pending() throws PushClientException {
         File folder = new File(store.folder(), FOLDER);
         List<File> files = new ArrayList<>();
         for (String name : Files.names(folder)) {
@@ -163,7 +163,7 @@ final class SignOut {
         return files;
     }
 
-    private @Nullable Json read(File file) throws PushException {
+    private @Nullable Json read(File file) throws PushClientException {
         try {
             byte[] content = store.sealer().open(Files.read(file), FOLDER + file.getName());
             return content == null ? null : Json.read(content);
@@ -174,19 +174,19 @@ final class SignOut {
         }
     }
 
-    private static Answered end(Api api, String path, Deadline deadline) throws PushException {
+    private static Answered end(Api api, String path, Deadline deadline) throws PushClientException {
         try {
             api.call(new Request("DELETE", path), deadline);
             return Answered.ENDED;
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             return answered(path, error);
         }
     }
 
     /** The server's refusal to end something; throws errors that are not the server's decision. */
-    static Answered answered(String path, PushException error) throws PushException {
-        if (error.leavesWhatIsKept()) throw error;
-        if (error.reason() == PushException.Reason.UNAUTHORIZED) return Answered.NOBODY;
+    static Answered answered(String path, PushClientException error) throws PushClientException {
+        if (error.allowsCached()) throw error;
+        if (error.reason() == PushClientException.Reason.UNAUTHORIZED) return Answered.NOBODY;
         return error.isGone() && !path.equals(Paths.CURRENT_SESSION) ? Answered.ENDED : Answered.REFUSED;
     }
 }

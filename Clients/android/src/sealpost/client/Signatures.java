@@ -13,9 +13,9 @@ public final class Signatures {
     /** Null if the app has chosen {@code MyToken} alone. */
     final @Nullable Verifier verifier;
 
-    final List<SignatureKey> keys;
+    final List<VerificationKey> keys;
 
-    private Signatures(@Nullable Verifier verifier, List<SignatureKey> keys) {
+    private Signatures(@Nullable Verifier verifier, List<VerificationKey> keys) {
         this.verifier = verifier;
         this.keys = keys;
     }
@@ -30,7 +30,7 @@ public final class Signatures {
      * @throws IllegalArgumentException without a key, or if the verifier refuses a valid signature
      *     or accepts an invalid one
      */
-    public static Signatures pinned(Verifier verifier, SignatureKey... keys) {
+    public static Signatures pinned(Verifier verifier, VerificationKey... keys) {
         if (!PlatformVerifier.works(verifier)) throw new IllegalArgumentException("the verifier does not verify Ed25519");
         if (keys.length == 0) {
             throw new IllegalArgumentException("there is no key to verify with: pin one, or choose Signatures.unsigned()");
@@ -45,6 +45,6 @@ public final class Signatures {
      * the path can forge an answer.
      */
     public static Signatures unsigned() {
-        return new Signatures(null, Collections.<SignatureKey>emptyList());
+        return new Signatures(null, Collections.<VerificationKey>emptyList());
     }
 }

@@ -39,22 +39,22 @@ public final class Store {
     }
 
     /** The folder of an account. Without the key its name cannot be guessed. */
-    File account(String name) throws PushException {
+    File account(String name) throws PushClientException {
         prepare();
         return new File(folder, "a-" + Files.hexadecimal(Arrays.copyOf(mac(name), 16)));
     }
 
-    File folder() throws PushException {
+    File folder() throws PushClientException {
         prepare();
         return folder;
     }
 
-    Sealer sealer() throws PushException {
+    Sealer sealer() throws PushClientException {
         return prepare();
     }
 
     /** Reads the keys of the files, which the app's key encrypts; makes them if missing. */
-    private synchronized Sealer prepare() throws PushException {
+    private synchronized Sealer prepare() throws PushClientException {
         if (sealer != null) return sealer;
         try {
             if (!folder.isDirectory() && !folder.mkdirs() && !folder.isDirectory()) throw new IOException("no folder");
@@ -99,7 +99,7 @@ public final class Store {
      * <p>Signing out does not remove it. {@link PushClient#signIn(String, String)} stores the
      * token of a session, which signing out removes.
      */
-    public void putSecret(String name, @Nullable String secret) throws PushException {
+    public void putSecret(String name, @Nullable String secret) throws PushClientException {
         File file = secretFile(name);
         try {
             if (secret == null) {
@@ -117,7 +117,7 @@ public final class Store {
     }
 
     /** The secret with this name; null if there is none. */
-    public @Nullable String secret(String name) throws PushException {
+    public @Nullable String secret(String name) throws PushClientException {
         try {
             byte[] secret = sealer().open(Files.read(secretFile(name)), SECRETS + name);
             return secret == null ? null : new String(secret, StandardCharsets.UTF_8);
@@ -128,11 +128,11 @@ public final class Store {
         }
     }
 
-    private File secretFile(String name) throws PushException {
+    private File secretFile(String name) throws PushClientException {
         return new File(new File(folder(), SECRETS), Files.hexadecimal(Arrays.copyOf(mac(SECRETS + name), 16)));
     }
 
-    byte[] mac(String text) throws PushException {
+    byte[] mac(String text) throws PushClientException {
         prepare();
         try {
             Mac mac = Mac.getInstance("HmacSHA256");
@@ -143,7 +143,8 @@ public final class Store {
         }
     }
 
-    static PushException storage(Exception error) {
-        return PushException.of(PushException.Reason.STORAGE, "the store cannot be used: " + error.getMessage(), error);
+    static PushClientException storage(Exception error) {
+        return PushClientException.of(
+                PushClientException.Reason.STORAGE, "the store cannot be used: " + error.getMessage(), error);
     }
 }

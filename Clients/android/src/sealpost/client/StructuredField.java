@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import sealpost.client.FieldDictionary.Bare;
-import sealpost.client.FieldDictionary.Item;
+import sealpost.client.FieldDictionary.NotificationItem;
 import sealpost.client.FieldDictionary.Member;
 import sealpost.client.FieldDictionary.Parameters;
 
@@ -86,18 +86,18 @@ final class StructuredField {
 
     private Member member() throws Malformed {
         if (!take('(')) return itemMember(bare());
-        List<Item> items = new ArrayList<>();
+        List<NotificationItem> items = new ArrayList<>();
         while (true) {
             skip(" ");
             if (take(')')) return new Member(null, items, parameters());
-            items.add(new Item(bare(), parameters()));
+            items.add(new NotificationItem(bare(), parameters()));
             if (peek() != ' ' && peek() != ')') throw error("a space or a closing parenthesis is missing");
         }
     }
 
     private Member itemMember(Bare value) throws Malformed {
         Parameters parameters = parameters();
-        return new Member(new Item(value, parameters), null, parameters);
+        return new Member(new NotificationItem(value, parameters), null, parameters);
     }
 
     private Parameters parameters() throws Malformed {

@@ -15,8 +15,8 @@ public interface TokenProvider {
      *     otherwise. The client passes it for one call at a time, and once for all calls with that
      *     token.
      * @throws java.io.IOException if a new token is unavailable without a network, which is
-     *     {@link PushException.Reason#OFFLINE}; other exceptions are
-     *     {@link PushException.Reason#UNAUTHORIZED}
+     *     {@link PushClientException.Reason#OFFLINE}; other exceptions are
+     *     {@link PushClientException.Reason#UNAUTHORIZED}
      */
     @Nullable
     String token(@Nullable String refused) throws Exception;

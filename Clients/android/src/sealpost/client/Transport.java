@@ -67,7 +67,7 @@ final class Transport {
 
     RawAnswer exchange(
             Request request, MyToken token, @Nullable String authorization, @Nullable String acceptSignature, Deadline deadline)
-            throws PushException, Lost {
+            throws PushClientException, Lost {
         int millis = deadline.remainingMillis();
         final Exchange exchange = new Exchange(options, sockets, request, token, authorization, acceptSignature, millis);
         FutureTask<RawAnswer> task = new FutureTask<>(exchange);
@@ -80,7 +80,7 @@ final class Transport {
         } catch (InterruptedException interrupted) {
             abandon(exchange, task);
             Thread.currentThread().interrupt();
-            throw PushException.of(PushException.Reason.DEADLINE, "the call was interrupted", interrupted);
+            throw PushClientException.of(PushClientException.Reason.DEADLINE, "the call was interrupted", interrupted);
         } catch (ExecutionException error) {
             throw failure(request, error.getCause());
         }
@@ -100,21 +100,22 @@ final class Transport {
         thread.start();
     }
 
-    private PushException failure(Request request, @Nullable Throwable cause) throws Lost {
+    private PushClientException failure(Request request, @Nullable Throwable cause) throws Lost {
         if (!(cause instanceof IOException)) {
-            return PushException.of(PushException.Reason.OFFLINE, "the request could not be sent: " + cause, cause);
+            return PushClientException.of(PushClientException.Reason.OFFLINE, "the request could not be sent: " + cause, cause);
         }
         IOException error = (IOException) cause;
         if (error instanceof SocketTimeoutException) return Deadline.passed();
         if (isOfCertificate(error)) {
             String expected = options.pins().isEmpty() ? "a trusted certificate" : "a trusted certificate with a pinned key";
-            return PushException.of(new Interference(
+            return PushClientException.of(new Interference(
                     Interference.Kind.UNTRUSTED_KEY, expected, "another certificate", 0, request.path));
         }
         boolean isUnsent = error instanceof ConnectException || error instanceof UnknownHostException
                 || error instanceof NoRouteToHostException || error instanceof javax.net.ssl.SSLHandshakeException;
         if (!isUnsent) throw new Lost(error);
-        return PushException.of(PushException.Reason.OFFLINE, "the server cannot be reached: " + error.getMessage(), error);
+        return PushClientException.of(
+                PushClientException.Reason.OFFLINE, "the server cannot be reached: " + error.getMessage(), error);
     }
 
     private static boolean isOfCertificate(Throwable error) {

@@ -21,10 +21,10 @@ final class Check {
         if (!holds) throw new AssertionError(what);
     }
 
-    static PushException fails(Body body, PushException.Reason reason) throws Exception {
+    static PushClientException fails(Body body, PushClientException.Reason reason) throws Exception {
         try {
             body.run();
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             equal(error.reason(), reason, "the reason of " + error.getMessage());
             return error;
         }

@@ -69,8 +69,8 @@ public final class ClientProgram {
         PushClient known = clients.get(name);
         if (known != null) return known;
         List<Json> keys = command.get("keys").elements();
-        SignatureKey[] pinned = new SignatureKey[keys.size()];
-        for (int index = 0; index < pinned.length; index++) pinned[index] = new SignatureKey(keys.get(index).string());
+        VerificationKey[] pinned = new VerificationKey[keys.size()];
+        for (int index = 0; index < pinned.length; index++) pinned[index] = new VerificationKey(keys.get(index).string());
         Signatures signatures =
                 pinned.length == 0 ? Signatures.unsigned() : Signatures.pinned(PlatformVerifier.find(), pinned);
         Options options = new Options(command.get("server").string(), signatures).deadlineMillis(10_000);
@@ -90,31 +90,31 @@ public final class ClientProgram {
     private Json outcome(Json command) throws Exception {
         try {
             return call(client(command), command.get("call").string(), command);
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             Json outcome = Json.object().with("reason", Json.of(error.reason().name()));
             if (error.interference() != null) outcome = outcome.with("kind", Json.of(error.interference().kind().label()));
             return outcome.with("message", Json.of(String.valueOf(error.getMessage())));
         }
     }
 
-    private static Json call(PushClient client, String call, Json command) throws PushException {
+    private static Json call(PushClient client, String call, Json command) throws PushClientException {
         Json outcome = Json.object();
         switch (call) {
             case "notification": {
-                Fetched<Item> item = client.notification(command.get("id").integer());
+                Fetched<NotificationItem> item = client.notification(command.get("id").integer());
                 return fetched(outcome.with("value", item.value().json()), item);
             }
-            case "shown": {
-                Item item = client.shown(command.get("id").integer());
+            case "preview": {
+                NotificationItem item = client.preview(command.get("id").integer());
                 return outcome.with("value", item == null ? Json.NULL : item.json());
             }
             case "taken":
                 client.confirmTaken(command.get("id").integer());
                 return outcome.with("value", Json.of(true));
             case "sync": {
-                Fetched<Inbox> inbox = client.refresh();
+                Fetched<Inbox> inbox = client.sync();
                 java.util.List<Json> items = new java.util.ArrayList<>();
-                for (Item item : inbox.value().items()) items.add(item.json());
+                for (NotificationItem item : inbox.value().notifications()) items.add(item.json());
                 return fetched(outcome.with("value", Json.array(items)), inbox);
             }
             case "markRead":
@@ -153,8 +153,8 @@ public final class ClientProgram {
 
     private static Json fetched(Json outcome, Fetched<?> fetched) {
         if (fetched.isFresh()) return outcome;
-        PushException failure = fetched.failure();
-        Json kept = outcome.with("kept", Json.of(failure.reason().name()));
-        return failure.interference() == null ? kept : kept.with("kind", Json.of(failure.interference().kind().label()));
+        PushClientException failure = fetched.failure();
+        Json cached = outcome.with("cached", Json.of(failure.reason().name()));
+        return failure.interference() == null ? cached : cached.with("kind", Json.of(failure.interference().kind().label()));
     }
 }

@@ -38,23 +38,23 @@ public final class ClientTests {
         }
     }
 
-    public static void theInboxIsKeptAndShownWithoutANetwork() throws Exception {
+    public static void theInboxIsCachedAndShownWithoutANetwork() throws Exception {
         with((server, folder) -> {
             long id = server.add("a secret text");
             PushClient client = server.client(folder.store());
-            Check.that(client.kept().items().isEmpty() && !client.kept().isComplete(), "nothing at first");
-            Check.equal(client.refresh().value().items().get(0).text(), "a secret text", "what was collected");
-            Check.that(client.refresh().isFresh(), "304 is fresh");
+            Check.that(client.cachedInbox().notifications().isEmpty() && !client.cachedInbox().isComplete(), "nothing at first");
+            Check.equal(client.sync().value().notifications().get(0).text(), "a secret text", "what was collected");
+            Check.that(client.sync().isFresh(), "304 is fresh");
             server.close();
             PushClient other = server.client(folder.store());
-            Check.equal(other.kept().items(), client.kept().items(), "the kept inbox");
-            Fetched<Inbox> inbox = other.refresh();
-            Check.that(!inbox.isFresh() && inbox.asOf() != null, "a kept inbox has a date");
-            Check.equal(inbox.failure().reason(), PushException.Reason.OFFLINE, "why");
-            Fetched<Item> item = other.notification(id);
-            Check.that(!item.isFresh() && item.asOf() != null, "a kept item has a date");
-            Check.equal(item.value().text(), "a secret text", "the kept item");
-            Check.fails(() -> other.notification(1), PushException.Reason.OFFLINE);
+            Check.equal(other.cachedInbox().notifications(), client.cachedInbox().notifications(), "the cached inbox");
+            Fetched<Inbox> inbox = other.sync();
+            Check.that(!inbox.isFresh() && inbox.date() != null, "a cached inbox has a date");
+            Check.equal(inbox.failure().reason(), PushClientException.Reason.OFFLINE, "why");
+            Fetched<NotificationItem> item = other.notification(id);
+            Check.that(!item.isFresh() && item.date() != null, "a cached item has a date");
+            Check.equal(item.value().text(), "a secret text", "the cached item");
+            Check.fails(() -> other.notification(1), PushClientException.Reason.OFFLINE);
         });
     }
 
@@ -64,12 +64,12 @@ public final class ClientTests {
             long[] ahead = {0};
             Options options = server.options().clock(() -> System.currentTimeMillis() + ahead[0]);
             PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
-            Check.equal(client.refresh().value().items().size(), 1, "as it is");
+            Check.equal(client.sync().value().notifications().size(), 1, "as it is");
             ahead[0] = 100L * 366 * 86_400_000;
-            Check.equal(client.kept().items().size(), 0, "a century later");
-            Check.equal(client.refresh().failure().reason(), PushException.Reason.WRONG_CLOCK, "what is wrong");
+            Check.equal(client.cachedInbox().notifications().size(), 0, "a century later");
+            Check.equal(client.sync().failure().reason(), PushClientException.Reason.WRONG_CLOCK, "what is wrong");
             ahead[0] = 0;
-            Check.equal(client.kept().items().size(), 1, "put right");
+            Check.equal(client.cachedInbox().notifications().size(), 1, "put right");
         });
     }
 
@@ -79,34 +79,34 @@ public final class ClientTests {
             List<Long> ids = new ArrayList<>();
             for (int count = 0; count < 5; count++) ids.add(server.add("text " + count));
             PushClient client = server.client(folder.store());
-            client.refresh();
-            Changes first = client.changes("shown");
+            client.sync();
+            InboxChanges first = client.changes("shown");
             Check.equal(first.arrived(), new HashSet<>(ids), "all pages");
-            Check.equal(server.client(folder.store()).changes("shown").arrived(), first.arrived(), "told again");
+            Check.equal(server.client(folder.store()).changes("shown").arrived(), first.arrived(), "reported again");
             client.confirm(first);
             server.put(ids.get(1), null);
-            client.refresh();
-            Changes second = client.changes("shown");
+            client.sync();
+            InboxChanges second = client.changes("shown");
             Check.equal(second.deleted(), Collections.singleton(ids.get(1)), "deleted");
             Check.that(second.arrived().isEmpty(), "nothing arrived");
             Check.equal(client.changes("another").arrived().size(), 4, "another consumer has a mark of its own");
         });
     }
 
-    public static void theMarksOfSixteenConsumersAreKept() throws Exception {
+    public static void theMarksOfSixteenConsumersAreStored() throws Exception {
         with((server, folder) -> {
             server.add("text");
             PushClient client = server.client(folder.store());
-            client.refresh();
+            client.sync();
             client.confirm(client.changes("first"));
             for (int count = 0; count < 15; count++) client.confirm(client.changes("consumer " + count));
             // It confirms again, so that another consumer is now the oldest.
             server.add("another");
-            client.refresh();
+            client.sync();
             client.confirm(client.changes("first"));
             client.confirm(client.changes("last"));
             Check.that(client.changes("first").isEmpty() && client.changes("last").isEmpty(), "who has confirmed last");
-            Check.equal(client.changes("consumer 0").arrived().size(), 2, "told anew");
+            Check.equal(client.changes("consumer 0").arrived().size(), 2, "reported again");
             Check.equal(client.changes("consumer 1").arrived().size(), 1, "what is new");
             for (int count = 0; count < 100; count++) client.confirm(client.changes("consumer of this start " + count));
             Check.equal(client.account.read().index.marks.size(), 16, "marks");
@@ -125,7 +125,7 @@ public final class ClientTests {
             Check.equal(registrations(client, server), 1, "of another session");
             // As after a start of the app.
             PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.equal(registrations(later, server), 0, "which is kept");
+            Check.equal(registrations(later, server), 0, "the stored one");
             for (String other : new String[] {"of an issuer", "the next one of the issuer"}) {
                 token[0] = other;
                 server.authorization = "Bearer " + token[0];
@@ -139,7 +139,7 @@ public final class ClientTests {
     /** The number of requests that registering the same device takes. */
     private static int registrations(PushClient client, ModelServer server) throws Exception {
         server.log.clear();
-        client.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
+        client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
         return server.log.size();
     }
 
@@ -148,24 +148,24 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             long plain = server.add("plain");
             long once = server.addReadOnce("once");
-            Check.equal(client.shown(plain).text(), "plain", "shown");
-            Check.equal(client.kept(plain).text(), "plain", "and kept");
-            Item shown = client.shown(once);
+            Check.equal(client.preview(plain).text(), "plain", "shown");
+            Check.equal(client.cachedNotification(plain).text(), "plain", "and cached");
+            NotificationItem shown = client.preview(once);
             Check.that(shown.isReadOnce() && shown.payload() == null, "there is something to read");
             Check.equal(server.log, Arrays.asList("GET /api/notifications", "GET /api/notifications"), "as lists of one");
             Check.equal(client.notification(once).value().text(), "once", "its reader finds it");
             server.put(plain, null);
-            Check.equal(client.shown(plain), null, "gone");
-            Check.equal(client.kept(plain), null, "and not kept");
+            Check.equal(client.preview(plain), null, "gone");
+            Check.equal(client.cachedNotification(plain), null, "and not cached");
             long other = server.add("other");
-            client.shown(other);
+            client.preview(other);
             Set<Long> arrived = client.changes("screen").arrived();
             client.confirm(client.changes("screen"));
-            client.shown(other);
+            client.preview(other);
             Check.that(arrived.contains(other) && client.changes("screen").isEmpty(), "the same again is no change");
             server.close();
-            Check.equal(client.shown(other).text(), "other", "the kept one without a network");
-            Check.fails(() -> client.shown(plain), PushException.Reason.OFFLINE);
+            Check.equal(client.preview(other).text(), "other", "the cached one without a network");
+            Check.fails(() -> client.preview(plain), PushClientException.Reason.OFFLINE);
         });
     }
 
@@ -176,7 +176,7 @@ public final class ClientTests {
             server.held = () -> other.dismiss(id);
             PushClient client = server.client(folder.store());
             Check.equal(client.notification(id).value().text(), "text", "the answer was made before");
-            Check.equal(client.kept(id), null, "and is not kept");
+            Check.equal(client.cachedNotification(id), null, "and is not cached");
             Check.equal(client.changes("screen").deleted(), Collections.singleton(id), "nor shown any longer");
         });
     }
@@ -188,12 +188,12 @@ public final class ClientTests {
             long other = server.add("stays");
             PushClient client = server.client(folder.store());
             Check.equal(client.notification(recalled).value().text(), "pushed", "fetched by its id, as a push has it");
-            Check.that(!client.kept().isComplete(), "no page yet");
+            Check.that(!client.cachedInbox().isComplete(), "no page yet");
             server.put(recalled, null);
-            Inbox inbox = client.refresh().value();
-            Check.equal(inbox.items().size(), 1, "what is gone is shown no more");
-            Check.equal(inbox.items().get(0).id(), other, "what is there");
-            Check.equal(server.client(folder.store()).kept().items().size(), 1, "nor kept");
+            Inbox inbox = client.sync().value();
+            Check.equal(inbox.notifications().size(), 1, "what is gone is shown no more");
+            Check.equal(inbox.notifications().get(0).id(), other, "what is there");
+            Check.equal(server.client(folder.store()).cachedInbox().notifications().size(), 1, "nor cached");
         });
     }
 
@@ -202,54 +202,54 @@ public final class ClientTests {
             long read = server.add("one");
             long dismissed = server.add("two");
             PushClient client = server.client(folder.store());
-            client.refresh();
+            client.sync();
             // Most answers are lost, but the server has acted on the requests.
             server.loseOneIn = 2;
             client.outbox().markRead(read, true);
             client.outbox().dismiss(dismissed);
             String key = client.outbox().send(Json.of("sent from here"));
-            Inbox inbox = client.kept();
-            Check.equal(inbox.items().size(), 1, "dismissed at once");
-            Check.that(inbox.items().get(0).isRead(), "read at once");
+            Inbox inbox = client.cachedInbox();
+            Check.equal(inbox.notifications().size(), 1, "dismissed at once");
+            Check.that(inbox.notifications().get(0).isRead(), "read at once");
             PushClient later = server.client(folder.store());
             Check.equal(later.outbox().count(), 3, "it waits on the disk");
-            for (int count = 0; later.outbox().count() > 0 && count < 50; count++) later.refresh();
+            for (int count = 0; later.outbox().count() > 0 && count < 50; count++) later.sync();
             server.loseOneIn = 0;
-            Check.that(later.refresh().isFresh(), "fresh in the end");
+            Check.that(later.sync().isFresh(), "fresh in the end");
             Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent with its key");
             Check.that(server.entries.get(read).json.isTrue("Read"), "the server knows what was read");
             Check.that(server.entries.get(dismissed).isDeleted, "the server knows what was dismissed");
-            Check.equal(later.kept().items().size(), 2, "what was sent has come back");
+            Check.equal(later.cachedInbox().notifications().size(), 2, "what was sent has come back");
         });
     }
 
-    public static void whatIsLongerThanTheServersOwnIsNotKept() throws Exception {
+    public static void anAnswerAboveTheLimitIsNotStored() throws Exception {
         with((server, folder) -> {
             server.add("text");
             PushClient client = server.client(folder.store());
             // The euro sign has three bytes.
             for (String cursor : new String[] {repeated("c", 1025), repeated("\u20ac", 342), repeated("c", 70_000)}) {
                 server.cursor = cursor;
-                Fetched<Inbox> inbox = client.refresh();
+                Fetched<Inbox> inbox = client.sync();
                 Check.that(!inbox.isFresh(), "a cursor of " + cursor.length());
                 Check.equal(inbox.failure().interference().kind(), Interference.Kind.UNEXPECTED_BODY, "the kind");
-                Check.equal(client.kept().items().size(), 0, "nothing of the page is kept");
+                Check.equal(client.cachedInbox().notifications().size(), 0, "nothing of the page is stored");
             }
             server.cursor = repeated("c", 1024);
-            Check.that(client.refresh().isFresh(), "as long as one may be");
+            Check.that(client.sync().isFresh(), "as long as one may be");
             server.tooLarge = repeated("x", 70_000);
             client.outbox().send(Json.of(true));
             client.outbox().flush();
-            Check.equal(client.outbox().failed().get(0).code(), repeated("x", 128), "the code of a refusal");
+            Check.equal(client.outbox().failures().get(0).code(), repeated("x", 128), "the code of a refusal");
             try {
                 client.changes(repeated("x", 129));
                 throw new AssertionError("a consumer's name was taken");
             } catch (IllegalArgumentException expected) {
                 Check.that(client.changes(repeated("x", 128)).arrived().size() == 1, "a shorter one is");
             }
-            Item item = client.kept().items().get(0);
-            byte[] encoded = new Kept(item, repeated("t", 70_000), 0).encode();
-            Check.equal(Kept.decode(encoded).tag, null, "a validator");
+            NotificationItem item = client.cachedInbox().notifications().get(0);
+            byte[] encoded = new CachedItem(item, repeated("t", 70_000), 0).encode();
+            Check.equal(CachedItem.decode(encoded).tag, null, "a validator");
         });
     }
 
@@ -267,17 +267,17 @@ public final class ClientTests {
             PushClient client = new PushClient(options, alice, folder.store());
             String refused = client.outbox().send(Json.of(true));
             client.outbox().flush();
-            List<Outbox.Failed> failed = new PushClient(options, alice, folder.store()).outbox().failed();
+            List<Outbox.Failure> failed = new PushClient(options, alice, folder.store()).outbox().failures();
             Check.that(failed.size() == 1 && failed.get(0).key().equals(refused), "one has failed");
             Check.equal(failed.get(0).code(), "payload-too-large", "why");
-            client.outbox().forget(failed.get(0));
-            Check.that(client.outbox().failed().isEmpty(), "forgotten");
+            client.outbox().discard(failed.get(0));
+            Check.that(client.outbox().failures().isEmpty(), "forgotten");
             String waiting = client.outbox().send(Json.of("too soon"));
-            Check.equal(client.refresh().value().items().size(), 1, "what waits keeps nothing back");
+            Check.equal(client.sync().value().notifications().size(), 1, "what waits keeps nothing back");
             Check.equal(client.outbox().count(), 1, "it waits");
             ahead[0] = 24 * 3_600_000;
             client.outbox().flush();
-            failed = client.outbox().failed();
+            failed = client.outbox().failures();
             Check.that(failed.size() == 1 && failed.get(0).key().equals(waiting) && failed.get(0).code() == null, "uncertain");
         });
     }
@@ -288,10 +288,10 @@ public final class ClientTests {
                 throw new IOException("no network");
             };
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.equal(client.refresh().failure().reason(), PushException.Reason.OFFLINE, "why");
+            Check.equal(client.sync().failure().reason(), PushClientException.Reason.OFFLINE, "why");
             provider = refused -> null;
             PushClient other = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.fails(other::refresh, PushException.Reason.UNAUTHORIZED);
+            Check.fails(other::sync, PushClientException.Reason.UNAUTHORIZED);
         });
     }
 
@@ -308,9 +308,9 @@ public final class ClientTests {
             Options options = server.options().deadlineMillis(100);
             PushClient client = new PushClient(options, Credentials.token(provider, "alice"), folder.store());
             // More calls than the pool has threads.
-            for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushException.Reason.DEADLINE);
+            for (int count = 0; count < 6; count++) Check.fails(() -> client.notification(1), PushClientException.Reason.DEADLINE);
             options.deadlineMillis(10_000);
-            Check.that(client.refresh().isFresh(), "the next one answers");
+            Check.that(client.sync().isFresh(), "the next one answers");
         });
     }
 
@@ -324,12 +324,12 @@ public final class ClientTests {
                 return "spt_second";
             };
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
-            Check.that(client.refresh().isFresh(), "the first token");
+            Check.that(client.sync().isFresh(), "the first token");
             server.authorization = "Bearer spt_second";
-            Check.that(client.refresh().isFresh(), "the second token");
+            Check.that(client.sync().isFresh(), "the second token");
             Check.equal(renewals.get(), 1, "renewals");
             server.authorization = "Bearer spt_third";
-            PushException error = Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            PushClientException error = Check.fails(client::sync, PushClientException.Reason.UNAUTHORIZED);
             Check.equal(error.problem().code(), "invalid-token", "the server's words");
         });
     }
@@ -353,15 +353,15 @@ public final class ClientTests {
             PushClient client = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
             ExecutorService threads = Executors.newFixedThreadPool(4);
             try {
-                List<Future<Fetched<Item>>> calls = new ArrayList<>();
+                List<Future<Fetched<NotificationItem>>> calls = new ArrayList<>();
                 for (int count = 0; count < 4; count++) calls.add(threads.submit(() -> client.notification(id)));
-                for (Future<Fetched<Item>> call : calls) Check.equal(call.get().value().text(), "text", "let in");
+                for (Future<Fetched<NotificationItem>> call : calls) Check.equal(call.get().value().text(), "text", "let in");
             } finally {
                 threads.shutdown();
             }
             Check.equal(renewals.get(), 1, "renewals");
             server.authorization = "Bearer spt_2";
-            Check.fails(() -> client.notification(id), PushException.Reason.UNAUTHORIZED);
+            Check.fails(() -> client.notification(id), PushClientException.Reason.UNAUTHORIZED);
             Check.that(client.notification(id).isFresh(), "what was refused is not given to others");
         });
     }
@@ -371,16 +371,16 @@ public final class ClientTests {
             String basic = server.password;
             PushClient client = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
             server.isForged = true;
-            Fetched<Inbox> inbox = client.refresh();
+            Fetched<Inbox> inbox = client.sync();
             Check.equal(inbox.failure().interference().kind(), Interference.Kind.SIGNATURE, "what a forger's 401 is");
             Check.equal(server.credentials, Collections.singletonList("null"), "a forger is shown nothing");
             server.isForged = false;
             server.credentials.clear();
-            Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "the server lets in");
+            Check.that(client.sync().isFresh() && client.sync().isFresh(), "the server lets in");
             Check.equal(server.credentials, Arrays.asList("null", basic, basic, basic), "asked once, and then whose it is");
             server.password = "Basic another";
             server.credentials.clear();
-            Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            Check.fails(client::sync, PushClientException.Reason.UNAUTHORIZED);
             Check.equal(server.credentials, Collections.singletonList(basic), "a refused password is not tried again");
         });
     }
@@ -389,8 +389,8 @@ public final class ClientTests {
         with((server, folder) -> {
             long id = server.add("more than a hundred bytes, with all of its members");
             PushClient client =
-                    new PushClient(server.options().maximumAnswer(100), Credentials.token("spt_first", "alice"), folder.store());
-            PushException error = Check.fails(() -> client.notification(id), PushException.Reason.INTERFERENCE);
+                    new PushClient(server.options().answerLimit(100), Credentials.token("spt_first", "alice"), folder.store());
+            PushClientException error = Check.fails(() -> client.notification(id), PushClientException.Reason.INTERFERENCE);
             Check.equal(error.interference().kind(), Interference.Kind.OVERSIZED, "the kind");
         });
     }
@@ -398,22 +398,22 @@ public final class ClientTests {
     public static void listenersAreToldAndTheAppsOfAnAccountAreApart() throws Exception {
         with((server, folder) -> {
             server.add("text");
-            AtomicInteger told = new AtomicInteger();
+            AtomicInteger calls = new AtomicInteger();
             PushClient client = server.client(folder.store());
-            Runnable listener = told::incrementAndGet;
+            Runnable listener = calls::incrementAndGet;
             client.addListener(listener);
-            client.refresh();
-            Check.equal(told.get(), 1, "told");
+            client.sync();
+            Check.equal(calls.get(), 1, "the server knows");
             client.removeListener(listener);
-            client.refresh();
-            Check.equal(told.get(), 1, "not told");
+            client.sync();
+            Check.equal(calls.get(), 1, "not called");
             Credentials alice = Credentials.token("spt_first", "alice");
             Credentials bob = Credentials.token("spt_first", "bob");
-            Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).kept().items().isEmpty(), "another app");
-            Check.that(new PushClient(server.options(), bob, folder.store()).kept().items().isEmpty(), "another account");
+            Check.that(new PushClient(server.options().app("bank"), alice, folder.store()).cachedInbox().notifications().isEmpty(), "another app");
+            Check.that(new PushClient(server.options(), bob, folder.store()).cachedInbox().notifications().isEmpty(), "another account");
             // An answer verified by its echo alone does not count where keys are pinned.
             Options unsigned = new Options(server.url(), Signatures.unsigned());
-            Check.that(new PushClient(unsigned, alice, folder.store()).kept().items().isEmpty(), "another proof");
+            Check.that(new PushClient(unsigned, alice, folder.store()).cachedInbox().notifications().isEmpty(), "another proof");
         });
     }
 
@@ -423,38 +423,38 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             PushClient other = server.client(folder.store());
             client.register("fcm", "handle", Collections.<String>emptyList());
-            client.refresh();
-            other.refresh();
+            client.sync();
+            other.sync();
             // There is no network.
             Options nowhere = server.options().connections(url -> {
                 throw new java.net.UnknownHostException("no network");
             });
             PushClient offline = new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store());
-            offline.kept();
+            offline.cachedInbox();
             Check.that(!offline.signOut(), "the server does not know yet");
-            Check.fails(client::refresh, PushException.Reason.SIGNED_OUT);
-            Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
-            Check.fails(offline::kept, PushException.Reason.SIGNED_OUT);
-            Check.fails(() -> other.outbox().dismiss(1), PushException.Reason.SIGNED_OUT);
-            for (File file : folder.file.listFiles()) Check.that(!file.getName().startsWith("a-"), "nothing is kept");
+            Check.fails(client::sync, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(other::cachedInbox, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(offline::cachedInbox, PushClientException.Reason.SIGNED_OUT);
+            Check.fails(() -> other.outbox().dismiss(1), PushClientException.Reason.SIGNED_OUT);
+            for (File file : folder.file.listFiles()) Check.that(!file.getName().startsWith("a-"), "nothing is stored");
             server.log.clear();
             Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
-            Check.equal(server.log, Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current"), "told");
+            Check.equal(server.log, Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current"), "the server knows");
             // A new sign-in starts empty, and earlier clients stay signed out.
             PushClient again = server.client(folder.store());
-            Check.equal(again.refresh().value().items().size(), 1, "again");
-            Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
+            Check.equal(again.sync().value().notifications().size(), 1, "again");
+            Check.fails(other::cachedInbox, PushClientException.Reason.SIGNED_OUT);
         });
     }
 
     private static final List<String> ENDED = Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current");
 
     /** A client with an inbox, a registration and a token in one store. */
-    private static PushClient everythingKept(ModelServer server, TestFolder folder) throws Exception {
+    private static PushClient filledClient(ModelServer server, TestFolder folder) throws Exception {
         server.add("text");
         PushClient client = server.signedIn(folder.store());
         client.signIn("alice", "secret");
-        client.refresh();
+        client.sync();
         client.register("fcm", "handle", Collections.<String>emptyList());
         server.log.clear();
         return client;
@@ -467,11 +467,11 @@ public final class ClientTests {
         return false;
     }
 
-    private static void nothingIsKept(ModelServer server, TestFolder folder) throws Exception {
-        Check.that(!isAccountThere(folder), "nothing is kept");
+    private static void checkNothingIsStored(ModelServer server, TestFolder folder) throws Exception {
+        Check.that(!isAccountThere(folder), "nothing is stored");
         PushClient later = server.signedIn(folder.store());
-        Check.that(later.kept().items().isEmpty(), "nothing to be seen");
-        PushException error = Check.fails(later::refresh, PushException.Reason.UNAUTHORIZED);
+        Check.that(later.cachedInbox().notifications().isEmpty(), "nothing to be seen");
+        PushClientException error = Check.fails(later::sync, PushClientException.Reason.UNAUTHORIZED);
         Check.equal(error.problem(), null, "there is no token to ask with");
     }
 
@@ -492,18 +492,18 @@ public final class ClientTests {
     public static void anAnswerForAnotherUserIsRejected() throws Exception {
         try (ModelServer mallory = mallory()) {
             with((server, folder) -> {
-                PushClient client = everythingKept(server, folder);
-                List<Item> inbox = client.kept().items();
+                PushClient client = filledClient(server, folder);
+                List<NotificationItem> inbox = client.cachedInbox().notifications();
                 long id = inbox.get(0).id();
                 String registration = client.account.read().index.registration;
                 server.ofProxy = mallory;
                 for (int round = 0; round < 20; round++) {
-                    Fetched<Inbox> list = client.refresh();
+                    Fetched<Inbox> list = client.sync();
                     Check.equal(list.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "a list");
-                    Check.equal(list.value().items(), inbox, "what is shown");
-                    Fetched<Item> item = client.notification(id);
+                    Check.equal(list.value().notifications(), inbox, "what is shown");
+                    Fetched<NotificationItem> item = client.notification(id);
                     Check.equal(item.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "a fetch, answered by 404");
-                    Check.equal(item.value(), inbox.get(0), "the kept one");
+                    Check.equal(item.value(), inbox.get(0), "the cached one");
                     isWrongAccount(() -> client.markRead(Collections.singleton(id)));
                     isWrongAccount(() -> client.register("fcm", "another", Collections.<String>emptyList()));
                     isWrongAccount(() -> client.dismiss(id));
@@ -511,30 +511,30 @@ public final class ClientTests {
                 }
                 Check.that(server.exchanged >= 120, "answers for another account: " + server.exchanged);
                 server.ofProxy = null;
-                Check.equal(server.signedIn(folder.store()).kept().items(), inbox, "what is on the disk");
+                Check.equal(server.signedIn(folder.store()).cachedInbox().notifications(), inbox, "what is on the disk");
                 Check.equal(client.account.read().index.registration, registration, "the registration");
-                Check.that(client.refresh().isFresh(), "the server's own answer again");
+                Check.that(client.sync().isFresh(), "the server's own answer again");
             });
         }
     }
 
     private static void isWrongAccount(Check.Body body) throws Exception {
-        PushException error = Check.fails(body, PushException.Reason.INTERFERENCE);
+        PushClientException error = Check.fails(body, PushClientException.Reason.INTERFERENCE);
         Check.equal(error.interference().kind(), Interference.Kind.WRONG_ACCOUNT, error.getMessage());
     }
 
     public static void aSignOutThatAnotherAccountHasAnsweredWaits() throws Exception {
         try (ModelServer mallory = mallory()) {
             with((server, folder) -> {
-                everythingKept(server, folder);
+                filledClient(server, folder);
                 server.ofProxy = mallory;
                 Check.that(!server.signedIn(folder.store()).signOut(), "the server does not know");
                 Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "nor now");
                 Check.that(server.devices.contains("device-1"), "the device is there");
-                nothingIsKept(server, folder);
+                checkNothingIsStored(server, folder);
                 server.ofProxy = null;
                 server.log.clear();
-                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
                 Check.equal(server.log, ENDED, "by the same order");
             });
         }
@@ -549,13 +549,13 @@ public final class ClientTests {
                     server.ofProxy = mallory;
                     PushClient client = new PushClient(server.options(), Credentials.basic("Alice", "secret"), folder.store());
                     server.password = "Basic " + Base64.standard("Alice:secret".getBytes(StandardCharsets.UTF_8));
-                    Fetched<Inbox> inbox = client.refresh();
+                    Fetched<Inbox> inbox = client.sync();
                     Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the first answer");
                     Check.equal(client.api.own().id(), null, "nothing is learnt");
                     if (!isBefore) isWrongAccount(client::signIn);
                     server.ofProxy = null;
                     server.log.clear();
-                    Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "the own one");
+                    Check.that(client.sync().isFresh() && client.sync().isFresh(), "the own one");
                     Check.equal(
                             server.log,
                             Arrays.asList("GET /api/sessions/current", "GET /api/notifications", "GET /api/notifications"),
@@ -580,7 +580,7 @@ public final class ClientTests {
                 Check.that(!new PushClient(server.options(), password, folder.store()).signOut(), "the server does not know");
                 Check.equal(server.log, Collections.singletonList("GET /api/sessions/current"), "nothing is ended for mallory");
                 server.ofProxy = null;
-                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
                 Check.that(server.devices.isEmpty(), "the device has ended");
             });
         }
@@ -591,22 +591,22 @@ public final class ClientTests {
             with((server, folder) -> {
                 server.add("text");
                 Credentials token = Credentials.token("spt_first", "alice");
-                PushClient told = new PushClient(server.options(), token.accountId(server.account), folder.store());
+                PushClient informed = new PushClient(server.options(), token.accountId(server.account), folder.store());
                 server.ofProxy = mallory;
-                Check.equal(told.refresh().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the app knows it");
+                Check.equal(informed.sync().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "the app knows it");
                 server.ofProxy = null;
-                Check.equal(server.client(folder.store()).refresh().value().items().size(), 1, "the first answer");
+                Check.equal(server.client(folder.store()).sync().value().notifications().size(), 1, "the first answer");
                 server.ofProxy = mallory;
-                Fetched<Inbox> inbox = server.client(folder.store()).refresh();
+                Fetched<Inbox> inbox = server.client(folder.store()).sync();
                 Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "another process knows it");
-                Check.equal(inbox.value().items().size(), 1, "what is kept");
+                Check.equal(inbox.value().notifications().size(), 1, "the cached inbox");
             });
             with((server, folder) -> {
                 // The session names it if the app stores the token itself.
                 PushClient password = new PushClient(server.options(), Credentials.challenged("alice", "secret"), folder.store());
                 Check.equal(password.signIn().account(), server.account, "the session's account");
                 server.ofProxy = mallory;
-                Fetched<Inbox> inbox = server.client(folder.store()).refresh();
+                Fetched<Inbox> inbox = server.client(folder.store()).sync();
                 Check.equal(inbox.failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "of the same name");
             });
         }
@@ -615,35 +615,35 @@ public final class ClientTests {
     public static void earlierServerIsTrustedUntilTheAccountIsKnown() throws Exception {
         with((server, folder) -> {
             server.isOfVersionBefore = true;
-            PushClient client = everythingKept(server, folder);
-            Check.that(client.refresh().isFresh() && client.api.own().id() == null, "nobody tells whose it is");
+            PushClient client = filledClient(server, folder);
+            Check.that(client.sync().isFresh() && client.api.own().id() == null, "nobody tells whose it is");
             server.isOfVersionBefore = false;
-            Check.that(client.refresh().isFresh(), "after the server's upgrade");
+            Check.that(client.sync().isFresh(), "after the server's upgrade");
             Check.equal(client.api.own().id(), server.account, "whose it is");
             server.isOfVersionBefore = true;
-            Interference found = server.signedIn(folder.store()).refresh().failure().interference();
+            Interference found = server.signedIn(folder.store()).sync().failure().interference();
             Check.equal(found.kind(), Interference.Kind.SIGNATURE, "no signature without the account any more");
             server.isAskedForLess = true;
-            found = server.signedIn(folder.store()).refresh().failure().interference();
+            found = server.signedIn(folder.store()).sync().failure().interference();
             Check.equal(found.kind(), Interference.Kind.INSUFFICIENT_COVERAGE, "not even a right one");
         });
     }
 
     public static void anAccountThatWasMadeAnewBeginsAnew() throws Exception {
         with((server, folder) -> {
-            PushClient client = everythingKept(server, folder);
+            PushClient client = filledClient(server, folder);
             PushClient other = server.signedIn(folder.store());
             other.outbox().send(Json.of("of the old one"));
             server.account = "NNNNNNNNNNNNNNNNNNNNNA";
-            Check.equal(other.refresh().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "another account");
+            Check.equal(other.sync().failure().interference().kind(), Interference.Kind.WRONG_ACCOUNT, "another account");
             client.signIn("alice", "secret");
-            Check.that(client.kept().items().isEmpty() && client.outbox().count() == 0, "nothing of the old one");
-            Check.that(client.refresh().isFresh(), "the new one");
-            Check.fails(other::kept, PushException.Reason.SIGNED_OUT);
-            Check.equal(server.signedIn(folder.store()).api.own().id(), server.account, "which is kept");
-            List<Item> inbox = client.kept().items();
+            Check.that(client.cachedInbox().notifications().isEmpty() && client.outbox().count() == 0, "nothing of the old one");
+            Check.that(client.sync().isFresh(), "the new one");
+            Check.fails(other::cachedInbox, PushClientException.Reason.SIGNED_OUT);
+            Check.equal(server.signedIn(folder.store()).api.own().id(), server.account, "the stored one");
+            List<NotificationItem> inbox = client.cachedInbox().notifications();
             client.signIn("alice", "secret");
-            Check.equal(client.kept().items(), inbox, "the same one again drops nothing");
+            Check.equal(client.cachedInbox().notifications(), inbox, "the same one again drops nothing");
         });
     }
 
@@ -660,48 +660,48 @@ public final class ClientTests {
         Check.equal(index.copy().account, index.account, "what is written now");
     }
 
-    public static void anIdentifierThatIsTooLongIsNotKept() throws Exception {
+    public static void anIdentifierThatIsTooLongIsNotStored() throws Exception {
         with((server, folder) -> {
             server.account = repeated("A", 129);
             isWrongAccount(() -> server.client(folder.store()).markRead(Collections.singleton(1L)));
-            Check.equal(server.client(folder.store()).api.own().id(), null, "not kept");
+            Check.equal(server.client(folder.store()).api.own().id(), null, "not stored");
             server.account = repeated("A", 128);
-            Check.that(server.client(folder.store()).refresh().isFresh(), "as long as one may be");
+            Check.that(server.client(folder.store()).sync().isFresh(), "as long as one may be");
         });
     }
 
-    public static void aTokenThatCannotBeKeptIsEnded() throws Exception {
+    public static void aTokenThatCannotBeStoredIsEnded() throws Exception {
         with((server, folder) -> {
             PushClient client = server.signedIn(folder.store());
-            client.kept();
+            client.cachedInbox();
             server.held = () -> {
                 // The next request has the password.
                 server.held = () -> server.signedIn(folder.store()).signOut();
             };
-            Check.fails(() -> client.signIn("alice", "secret"), PushException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.signIn("alice", "secret"), PushClientException.Reason.SIGNED_OUT);
             String ended = "DELETE /api/sessions/current";
             Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/sessions", ended), "ended");
-            Check.fails(() -> client.signIn("alice", "secret"), PushException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.signIn("alice", "secret"), PushClientException.Reason.SIGNED_OUT);
             Check.equal(server.log.size(), 3, "who has signed out does not ask");
-            nothingIsKept(server, folder);
-            Check.fails(() -> server.signedIn(folder.store()).signIn("alice", "wrong"), PushException.Reason.UNAUTHORIZED);
+            checkNothingIsStored(server, folder);
+            Check.fails(() -> server.signedIn(folder.store()).signIn("alice", "wrong"), PushClientException.Reason.UNAUTHORIZED);
         });
     }
 
-    public static void aKeptTokenGoesWithTheAccount() throws Exception {
+    public static void aStoredTokenGoesWithTheAccount() throws Exception {
         with((server, folder) -> {
-            PushClient client = everythingKept(server, folder);
-            Check.that(server.signedIn(folder.store()).refresh().isFresh(), "another process signs in with it");
+            PushClient client = filledClient(server, folder);
+            Check.that(server.signedIn(folder.store()).sync().isFresh(), "another process signs in with it");
             server.authorization = "Bearer spt_second";
-            Check.fails(client::refresh, PushException.Reason.UNAUTHORIZED);
+            Check.fails(client::sync, PushClientException.Reason.UNAUTHORIZED);
             server.signedIn(folder.store()).signIn("alice", "secret");
-            Check.that(client.refresh().isFresh(), "and this one with that of the next sign-in");
+            Check.that(client.sync().isFresh(), "and this one with that of the next sign-in");
             server.log.clear();
             // A client with a password ends the session of the stored token.
-            Check.that(new PushClient(server.options(), Credentials.basic("alice", "x"), folder.store()).signOut(), "told");
+            Check.that(new PushClient(server.options(), Credentials.basic("alice", "x"), folder.store()).signOut(), "the server knows");
             Check.equal(server.log, ENDED, "the session has ended, too");
-            Check.fails(client::refresh, PushException.Reason.SIGNED_OUT);
-            nothingIsKept(server, folder);
+            Check.fails(client::sync, PushClientException.Reason.SIGNED_OUT);
+            checkNothingIsStored(server, folder);
             client.signOut();
         });
     }
@@ -709,15 +709,15 @@ public final class ClientTests {
     public static void aSignOutOnAFullDiskSignsOutAndTellsTheServerOnce() throws Exception {
         for (boolean hasNetwork : new boolean[] {true, false}) {
             with((server, folder) -> {
-                everythingKept(server, folder);
+                filledClient(server, folder);
                 if (!hasNetwork) server.loseOneIn = 1;
                 // Every write of a byte to a file fails.
                 Process process = SigningOut.start("ulimit -f 0;", server, folder);
                 Check.equal(SigningOut.said(process), Boolean.toString(hasNetwork), "whether the server knows");
                 server.loseOneIn = 0;
-                nothingIsKept(server, folder);
-                if (hasNetwork) Check.equal(server.log, ENDED, "the server was told");
-                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "and nothing could be kept");
+                checkNothingIsStored(server, folder);
+                if (hasNetwork) Check.equal(server.log, ENDED, "the requests");
+                Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "and nothing could be stored");
                 Check.equal(TestFolder.count(new File(folder.file, "signouts")), 0, "nor is left half written");
             });
         }
@@ -725,7 +725,7 @@ public final class ClientTests {
 
     public static void aProcessThatIsKilledWhileItTellsTheServerHasSignedOut() throws Exception {
         with((server, folder) -> {
-            everythingKept(server, folder);
+            filledClient(server, folder);
             Process[] process = {null};
             CountDownLatch isStarted = new CountDownLatch(1);
             server.held = () -> {
@@ -735,9 +735,9 @@ public final class ClientTests {
             process[0] = SigningOut.start("", server, folder);
             isStarted.countDown();
             Check.equal(SigningOut.said(process[0]), null, "it was killed");
-            nothingIsKept(server, folder);
+            checkNothingIsStored(server, folder);
             server.log.clear();
-            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "what waits is told");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
             Check.equal(server.log, ENDED, "both");
         });
     }
@@ -750,12 +750,12 @@ public final class ClientTests {
             String change = Integer.toString(changes);
             Check.that(changes < 100, "it never ends by itself");
             with((server, folder) -> {
-                everythingKept(server, folder);
+                filledClient(server, folder);
                 isOver[0] = SigningOut.said(SigningOut.start("", server, folder, change)) != null;
                 boolean isSignedIn = isAccountThere(folder);
                 states.add(isSignedIn);
-                if (!isSignedIn) nothingIsKept(server, folder);
-                else Check.equal(server.signedIn(folder.store()).refresh().value().items().size(), 1, "as before");
+                if (!isSignedIn) checkNothingIsStored(server, folder);
+                else Check.equal(server.signedIn(folder.store()).sync().value().notifications().size(), 1, "as before");
             });
         }
         Check.equal(states.size(), 2, "killed before and after");
@@ -781,9 +781,9 @@ public final class ClientTests {
             server.log.clear();
             Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "and stays to be ended");
             Check.equal(server.log, Collections.emptyList(), "a dead token is not shown again");
-            new PushClient(server.options(), Credentials.token("spt_second", "bob"), folder.store()).refresh();
+            new PushClient(server.options(), Credentials.token("spt_second", "bob"), folder.store()).sync();
             Check.equal(server.devices, Collections.singleton("device-1"), "another account's token is not for it");
-            Check.that(new PushClient(server.options(), Credentials.token("spt_second", "alice"), folder.store()).refresh().isFresh(), "fresh");
+            Check.that(new PushClient(server.options(), Credentials.token("spt_second", "alice"), folder.store()).sync().isFresh(), "fresh");
             Check.equal(server.devices, Collections.emptySet(), "ended");
             Check.that(!server.log.contains("DELETE /api/sessions/current"), "the new session goes on");
             Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "nothing is left");
@@ -799,7 +799,7 @@ public final class ClientTests {
             PushClient cold = new PushClient(server.options(), Credentials.token(none, "alice"), folder.store());
             Check.that(!cold.signOut(), "a device that nobody can end now");
             Check.that(!PushClient.finishSignOuts(server.options(), folder.store()), "it waits");
-            server.client(folder.store()).refresh();
+            server.client(folder.store()).sync();
             Check.equal(server.devices, Collections.emptySet(), "ended");
         });
     }
@@ -814,7 +814,7 @@ public final class ClientTests {
             Check.that(!new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store()).signOut(), "offline");
             server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
             server.log.clear();
-            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "told");
+            Check.that(PushClient.finishSignOuts(server.options(), folder.store()), "the server knows");
             Check.equal(server.log, Collections.singletonList("DELETE /api/sessions/current"), "the session of before");
             Check.equal(server.devices, Collections.singleton("device-1"), "the server gives a handle its id again");
         });
@@ -823,7 +823,7 @@ public final class ClientTests {
     public static void aDeviceThatIsBeingRegisteredIsEndedByTheSignOut() throws Exception {
         with((server, folder) -> {
             PushClient other = server.client(folder.store());
-            other.kept();
+            other.cachedInbox();
             boolean[] isOver = {false};
             Options options = server.options().connections(url -> {
                 // The request is under way.
@@ -831,21 +831,21 @@ public final class ClientTests {
                     isOver[0] = true;
                     try {
                         other.signOut();
-                    } catch (PushException error) {
+                    } catch (PushClientException error) {
                         throw new IOException(error);
                     }
                 }
                 return (java.net.HttpURLConnection) url.openConnection();
             });
             PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
-            Check.fails(() -> client.register("fcm", "handle", Collections.<String>emptyList()), PushException.Reason.SIGNED_OUT);
+            Check.fails(() -> client.register("fcm", "handle", Collections.<String>emptyList()), PushClientException.Reason.SIGNED_OUT);
             String ended = "DELETE /api/register/device-1";
             Check.equal(
                     server.log,
                     Arrays.asList(
                             "POST /api/register", ended, "DELETE /api/sessions/current", "PUT /api/register/device-1", ended,
                             "DELETE /api/sessions/current"),
-                    "what the server was told");
+                    "the requests");
             Check.equal(server.devices, Collections.emptySet(), "ended");
         });
     }
@@ -854,14 +854,14 @@ public final class ClientTests {
         with((server, folder) -> {
             for (int count = 0; count < 5; count++) server.add("text " + count);
             PushClient client = server.client(folder.store());
-            client.refresh();
+            client.sync();
             damage(folder, "3");
-            Check.equal(client.kept().items().size(), 4, "without the damaged");
-            Check.equal(client.refresh().value().items().size(), 5, "fetched again");
+            Check.equal(client.cachedInbox().notifications().size(), 4, "without the damaged");
+            Check.equal(client.sync().value().notifications().size(), 5, "fetched again");
             byte[] other = new byte[32];
             other[0] = 1;
             PushClient lost = server.client(new Store(folder.file, new SecretKeySpec(other, "AES")));
-            Check.equal(lost.kept().items().size(), 0, "nothing opens");
+            Check.equal(lost.cachedInbox().notifications().size(), 0, "nothing opens");
             // Only the keys and the mark of the sign-in remain.
             Check.equal(TestFolder.count(folder.file), 2, "files");
         });
@@ -899,7 +899,7 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             client.register("fcm", "handle", Collections.<String>emptyList());
             long gone = server.add("gone");
-            client.refresh();
+            client.sync();
             client.confirm(client.changes("screen"));
             String key = client.outbox().send(Json.of("waiting"));
             server.put(gone, null);
@@ -909,19 +909,19 @@ public final class ClientTests {
             PushClient later = server.client(folder.store());
             Check.equal(later.outbox().count(), 1, "what waits");
             server.log.clear();
-            later.refreshRegistration("fcm", "handle", Collections.<String>emptyList());
+            later.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
             Check.equal(server.log, Collections.emptyList(), "it is registered");
-            Check.that(later.refresh().isFresh(), "fresh");
+            Check.that(later.sync().isFresh(), "fresh");
             Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent");
-            Changes changes = later.changes("screen");
-            Check.that(changes.deleted().contains(gone) && changes.arrived().contains(other), "what has changed is told");
-            Check.equal(later.kept().items().size(), 2, "and is there");
+            InboxChanges changes = later.changes("screen");
+            Check.that(changes.deleted().contains(gone) && changes.arrived().contains(other), "the changes");
+            Check.equal(later.cachedInbox().notifications().size(), 2, "and is there");
             // All remaining indexes are unreadable.
             later.confirm(changes);
             server.put(other, null);
             for (File index : files(folder, "index").values()) damage(index);
             PushClient last = server.client(folder.store());
-            Check.that(last.refresh().isFresh() && last.changes("screen").isEverything(), "all is told anew");
+            Check.that(last.sync().isFresh() && last.changes("screen").isEverything(), "everything is reported again");
             Check.equal(last.changes("screen").arrived().size(), 1, "which is what was sent");
         });
     }
@@ -931,23 +931,23 @@ public final class ClientTests {
             List<Long> ids = new ArrayList<>();
             for (int count = 0; count < 5; count++) ids.add(server.add("text " + count));
             PushClient client = server.client(folder.store());
-            client.refresh();
+            client.sync();
             client.confirm(client.changes("screen"));
             damage(folder, "3");
-            Fetched<Inbox> inbox = client.refresh();
+            Fetched<Inbox> inbox = client.sync();
             Check.that(inbox.isFresh() && inbox.value().isComplete(), "fresh");
-            Check.equal(inbox.value().items().size(), 5, "nothing is missing");
+            Check.equal(inbox.value().notifications().size(), 5, "nothing is missing");
             // The server has deleted the damaged notification before the client fetches it again.
             client.confirm(client.changes("screen"));
             damage(folder, "2");
             for (long id : ids) server.put(id, null);
-            client.kept();
-            client.refresh();
-            Check.equal(client.changes("screen").deleted(), new HashSet<>(ids), "all are told as deleted");
+            client.cachedInbox();
+            client.sync();
+            Check.equal(client.changes("screen").deleted(), new HashSet<>(ids), "the deletions");
         });
     }
 
-    public static void aSecretIsKeptSealed() throws Exception {
+    public static void aSecretIsStoredEncrypted() throws Exception {
         try (TestFolder folder = new TestFolder()) {
             Check.equal(folder.store().secret("token"), null, "before");
             folder.store().putSecret("token", "spt_secret text");
@@ -963,7 +963,7 @@ public final class ClientTests {
         with((server, folder) -> {
             long id = server.add("a secret text");
             PushClient client = server.client(folder.store());
-            client.refresh();
+            client.sync();
             client.outbox().send(Json.of("another secret text"));
             search(folder.file, "secret text", "alice", "device-1", Long.toString(id), "Payload");
         });
@@ -985,7 +985,7 @@ public final class ClientTests {
             Arrays.fill(text, 'x');
             for (int count = 0; count < 5000; count++) server.add(new String(text));
             PushClient client = server.client(folder.store());
-            Check.that(client.refresh().isFresh(), "fresh");
+            Check.that(client.sync().isFresh(), "fresh");
             Account.Snapshot state = client.account.read();
             Check.equal(state.index.entries.size(), 5000, "entries");
             Check.that(state.index.encode().length <= Index.MAXIMUM_BYTES, "the index has " + state.index.encode().length);
@@ -1017,7 +1017,7 @@ public final class ClientTests {
             Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).deadlineMillis(500);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
             long start = System.nanoTime();
-            Check.fails(() -> client.notification(7), PushException.Reason.DEADLINE);
+            Check.fails(() -> client.notification(7), PushClientException.Reason.DEADLINE);
             Check.that(System.nanoTime() - start < 5_000_000_000L, "half a second, with room for a busy machine");
         }
     }
@@ -1044,9 +1044,9 @@ public final class ClientTests {
             peer.setDaemon(true);
             peer.start();
             // The limit alone would admit the whole body.
-            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).maximumAnswer(1 << 30);
+            Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).answerLimit(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
-            PushException error = Check.fails(() -> client.notification(7), PushException.Reason.INTERFERENCE);
+            PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.INTERFERENCE);
             Check.equal(error.interference().kind(), Interference.Kind.MISSING_ECHO, "the kind");
             Check.that(sent[0] < 32 << 20, "a portal's 64 MiB are not read: " + sent[0]);
         }
@@ -1067,10 +1067,10 @@ public final class ClientTests {
 
     public static void namesOfMembersCountInWhateverCase() throws Exception {
         String text = "{\"id\":7.0,\"READ\":false,\"payload\":\"secret\",\"store\":\"never\"}";
-        Item item = Item.read(Json.read(text.getBytes(StandardCharsets.UTF_8)));
+        NotificationItem item = NotificationItem.read(Json.read(text.getBytes(StandardCharsets.UTF_8)));
         Check.that(item != null && item.id() == 7 && item.isNeverStored(), "it is read");
         Check.equal(item.text(), "secret", "the payload");
-        Check.that(!item.withoutPayload().json().toString().contains("secret"), "which is not kept");
+        Check.that(!item.withoutPayload().json().toString().contains("secret"), "which is not stored");
         Check.that(item.read(true).isRead(), "it can be marked");
         for (String number : new String[] {"7.5", "7.", "7.01", "70e-1"}) {
             Check.equal(Json.number(number).integer(), null, number);
@@ -1092,7 +1092,7 @@ public final class ClientTests {
             Check.that(!shared.isRecipient(push(7, AccountHint.of(7, "device-2"))), "the hint of another account");
             Check.that(!shared.isRecipient(push(7, "")), "an empty hint");
             int requests = server.log.size();
-            shared.refreshRegistration("fcm", "token", Collections.<String>emptyList());
+            shared.registerIfNeeded("fcm", "token", Collections.<String>emptyList());
             Check.equal(server.log.size(), requests, "nothing has changed");
             Check.that(server.lastRegistration.contains("\"Shared\":true"), server.lastRegistration);
         });
@@ -1106,7 +1106,7 @@ public final class ClientTests {
     }
 
     public static void aVerifierThatTakesEverythingIsRefused() throws Exception {
-        SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
+        VerificationKey key = new VerificationKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
         for (Verifier verifier : new Verifier[] {(a, b, c) -> true, (a, b, c) -> false}) {
             Check.that(refusal(() -> Signatures.pinned(verifier, key)).contains("verifier"), "the message");
         }
@@ -1125,7 +1125,7 @@ public final class ClientTests {
             Check.that(refusal(() -> new Options("http://" + host, unsigned)).contains("in clear"), host);
             Check.that(new Options("https://" + host, unsigned).base().startsWith("https://"), host);
         }
-        SignatureKey key = new SignatureKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
+        VerificationKey key = new VerificationKey("JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs");
         Signatures pinned = Signatures.pinned(PlatformVerifier.find(), key);
         for (String host : here) {
             Check.that(refusal(() -> new Options("http://" + host, pinned)).contains("keys are pinned"), host);

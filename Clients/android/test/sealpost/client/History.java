@@ -22,13 +22,13 @@ final class History {
         }
         // Another client of the same folder sees the same.
         PushClient other = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
-        Check.equal(other.kept().items(), client.kept().items(), "what is on the disk");
+        Check.equal(other.cachedInbox().notifications(), client.cachedInbox().notifications(), "what is on the disk");
     }
 
     private static void apply(Json step, PushClient client, AnswerCheck check, long now, String name) throws Exception {
         Request request = Vectors.request(step.get("request"));
-        Refresh refresh = new Refresh(client, client.options.deadline());
-        if (step.get("restarts").bool()) refresh.beginAnew();
+        Sync sync = new Sync(client, client.options.deadline());
+        if (step.get("restarts").bool()) sync.restart();
         // The check uses the server's clock: a device's clock that is a day ahead would refuse the
         // answer.
         long serverTime = step.get("serverTime").integer() * 1000;
@@ -36,28 +36,28 @@ final class History {
                 check.answer(request, Vectors.token(step.get("request")), Vectors.answer(step.get("answer")), null, serverTime);
         String next;
         try {
-            next = refresh.merge(answer.success(), client.account.read(), now) ? "more" : "done";
-        } catch (PushException error) {
+            next = sync.merge(answer.success(), client.account.read(), now) ? "more" : "done";
+        } catch (PushClientException error) {
             Check.equal(error.problem() == null ? null : error.problem().code(), "invalid-cursor", name);
             next = "restart";
         }
         Account.Snapshot state = client.account.read();
         Check.equal(next, step.get("next").string(), name + ": what is next");
         Check.equal(state.index.cursor, step.get("cursor").string(), name + ": the cursor");
-        Check.equal(kept(state), items(step.get("kept")), name + ": kept");
+        Check.equal(cached(state), items(step.get("kept")), name + ": cached");
         List<Long> shown = new ArrayList<>();
-        for (Item item : client.kept().items()) shown.add(item.id());
+        for (NotificationItem item : client.cachedInbox().notifications()) shown.add(item.id());
         Check.equal(shown, ids(step.get("shown")), name + ": shown");
-        List<Long> unkept = new ArrayList<>(new TreeSet<>(refresh.unkept.keySet()));
-        Check.equal(unkept, ids(step.get("unkept")), name + ": shown this once");
-        Changes changes = client.changes("test");
+        List<Long> unstored = new ArrayList<>(new TreeSet<>(sync.unstored.keySet()));
+        Check.equal(unstored, ids(step.get("unkept")), name + ": shown this once");
+        InboxChanges changes = client.changes("test");
         Check.equal(new ArrayList<>(new TreeSet<>(changes.arrived())), ids(step.get("arrived")), name + ": arrived");
         Check.equal(new ArrayList<>(new TreeSet<>(changes.deleted())), ids(step.get("deleted")), name + ": deleted");
         client.confirm(changes);
-        Check.that(client.changes("test").isEmpty(), name + ": nothing is told twice");
+        Check.that(client.changes("test").isEmpty(), name + ": nothing is reported twice");
     }
 
-    private static List<String> kept(Account.Snapshot state) throws PushException {
+    private static List<String> cached(Account.Snapshot state) throws PushClientException {
         List<String> items = new ArrayList<>();
         for (long id : new TreeSet<>(state.index.entries.keySet())) items.add(state.entry(id).item.json().toString());
         return items;

@@ -81,7 +81,7 @@ final class ModelServer implements AutoCloseable {
     private final ExecutorService threads = Executors.newFixedThreadPool(4);
     private final Random random = new Random(7);
     private final PrivateKey key;
-    private final SignatureKey publicKey;
+    private final VerificationKey publicKey;
     private long version = 0;
     private long nextId = 1000;
     private int epoch = 0;
@@ -96,7 +96,7 @@ final class ModelServer implements AutoCloseable {
         KeyPair pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
         byte[] encoded = pair.getPublic().getEncoded();
         pinned = Base64.url(Arrays.copyOfRange(encoded, encoded.length - 32, encoded.length));
-        publicKey = new SignatureKey(pinned);
+        publicKey = new VerificationKey(pinned);
         key = KeyFactory.getInstance("Ed25519").generatePrivate(new PKCS8EncodedKeySpec(pair.getPrivate().getEncoded()));
         server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 64);
         server.setExecutor(threads);
@@ -109,12 +109,12 @@ final class ModelServer implements AutoCloseable {
     }
 
     Options options() {
-        return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new SignatureKey(pinned)));
+        return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new VerificationKey(pinned)));
     }
 
     /** A client that signs in with the stored token. */
     PushClient signedIn(Store store) {
-        return new PushClient(options(), Credentials.kept("alice"), store);
+        return new PushClient(options(), Credentials.stored("alice"), store);
     }
 
     PushClient client(Store store) {

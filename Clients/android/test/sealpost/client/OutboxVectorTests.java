@@ -47,15 +47,15 @@ public final class OutboxVectorTests {
         try (VectorPeer peer = new VectorPeer(script);
                 TestFolder folder = new TestFolder()) {
             PushClient client = peer.client(folder.store(), deviceTime);
-            client.refresh();
+            client.sync();
             perform(client, vector.get("task").string());
             client.outbox().dismiss(8);
             long wait = -1;
             try {
                 client.outbox().flush();
-            } catch (PushException error) {
+            } catch (PushClientException error) {
                 // interference.json covers the other errors.
-                if (error.reason() == PushException.Reason.BUSY) wait = error.retryAfterSeconds();
+                if (error.reason() == PushClientException.Reason.BUSY) wait = error.retryAfterSeconds();
             }
             Long due = vector.get("retryAfter").integer();
             Check.equal(wait, due == null ? -1L : due, name + ": how long to wait");
@@ -63,18 +63,18 @@ public final class OutboxVectorTests {
             Check.equal(client.outbox().count(), outcome.equals("waits") ? 2 : 0, name + ": what waits");
             Check.equal(asked.contains("DELETE /api/notifications/8"), !outcome.equals("waits"), name + ": what is behind it");
             List<String> codes = new ArrayList<>();
-            for (Outbox.Failed failed : client.outbox().failed()) codes.add(failed.code());
+            for (Outbox.Failure failed : client.outbox().failures()) codes.add(failed.code());
             List<String> failures = outcome.equals("failed")
                     ? Collections.singletonList(vector.get("code").string())
                     : Collections.<String>emptyList();
             Check.equal(codes, failures, name + ": failures");
             try {
-                client.refresh();
-            } catch (PushException refused) {
-                Check.equal(refused.reason(), PushException.Reason.UNAUTHORIZED, name);
+                client.sync();
+            } catch (PushClientException refused) {
+                Check.equal(refused.reason(), PushClientException.Reason.UNAUTHORIZED, name);
             }
             Boolean shown = null;
-            for (Item item : client.kept().items()) {
+            for (NotificationItem item : client.cachedInbox().notifications()) {
                 if (item.id() == 7) shown = item.isRead();
             }
             Json expected = vector.get("shown").get("Read");
@@ -119,7 +119,7 @@ public final class OutboxVectorTests {
                 Check.that(isAsked.await(30, TimeUnit.SECONDS), name + ": it was asked for");
                 String event = vector.get("event").string();
                 if (vector.get("page").get("call") != null) {
-                    client.refresh();
+                    client.sync();
                 } else if (!event.equals("nothing")) {
                     perform(client, event);
                     if (vector.isTrue("isTold")) client.outbox().flush();
@@ -128,7 +128,7 @@ public final class OutboxVectorTests {
                 arrival.get(30, TimeUnit.SECONDS);
                 Check.equal(items(client), vector.get("after").toString(), name);
                 isReachable.set(true);
-                Check.that(client.refresh().isFresh(), name + ": fresh");
+                Check.that(client.sync().isFresh(), name + ": fresh");
                 Check.equal(items(client), vector.get("finally").toString(), name + ", in the end");
                 Check.equal(problems, Collections.<String>emptyList(), name);
             } finally {
@@ -170,33 +170,33 @@ public final class OutboxVectorTests {
             return null;
         }
 
-        private static Void call(PushClient client, Json exchange) throws PushException {
+        private static Void call(PushClient client, Json exchange) throws PushClientException {
             switch (exchange.get("call").string()) {
                 case "notification":
                     client.notification(7);
                     break;
                 case "shown":
-                    client.shown(7);
+                    client.preview(7);
                     break;
                 default:
-                    client.refresh();
+                    client.sync();
             }
             return null;
         }
 
-        private static String items(PushClient client) throws PushException {
+        private static String items(PushClient client) throws PushClientException {
             TreeSet<Long> ids = new TreeSet<>();
-            for (Item item : client.kept().items()) ids.add(item.id());
+            for (NotificationItem item : client.cachedInbox().notifications()) ids.add(item.id());
             List<Json> items = new ArrayList<>();
             for (long id : ids) {
-                boolean isRead = client.kept(id).isRead();
+                boolean isRead = client.cachedNotification(id).isRead();
                 items.add(Json.object().with("Id", Json.of(id)).with("Read", Json.of(isRead)));
             }
             return Json.array(items).toString();
         }
     }
 
-    private static void perform(PushClient client, String task) throws PushException {
+    private static void perform(PushClient client, String task) throws PushClientException {
         switch (task) {
             case "read":
                 client.outbox().markRead(7, true);

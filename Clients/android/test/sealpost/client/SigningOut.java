@@ -20,9 +20,9 @@ public final class SigningOut {
 
     public static void main(String[] arguments) throws Exception {
         Options options = Options.withoutTLS(
-                arguments[0], Signatures.pinned(PlatformVerifier.find(), new SignatureKey(arguments[1])));
-        PushClient client = new PushClient(options, Credentials.kept("alice"), new Store(new File(arguments[2]), TestFolder.KEY));
-        Check.equal(client.kept().items().size(), 1, "what is kept before");
+                arguments[0], Signatures.pinned(PlatformVerifier.find(), new VerificationKey(arguments[1])));
+        PushClient client = new PushClient(options, Credentials.stored("alice"), new Store(new File(arguments[2]), TestFolder.KEY));
+        Check.equal(client.cachedInbox().notifications().size(), 1, "the inbox before");
         if (arguments.length > 3) dieBefore(Integer.parseInt(arguments[3]));
         System.out.println(client.signOut());
     }

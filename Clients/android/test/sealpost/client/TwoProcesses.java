@@ -152,13 +152,13 @@ public final class TwoProcesses {
             long version = ModelServer.version(state.index.cursor);
             for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
                 ModelServer.Entry known = entry.getValue();
-                Kept kept = state.entry(entry.getKey());
+                CachedItem cached = state.entry(entry.getKey());
                 boolean isWholePage = known.version <= version;
-                boolean isOfDate = known.changedAt < state.index.completeAt;
+                boolean isOfDate = known.changedAt < state.index.syncedAt;
                 Check.that(!isOfDate || isWholePage, "a wrong date: " + entry.getKey() + " at " + state.index.cursor);
-                if (isWholePage && known.isDeleted) Check.that(kept == null, "not deleted: " + entry.getKey());
-                if (isWholePage && !known.isDeleted) Check.that(kept != null, "lost: " + entry.getKey() + " at " + state.index.cursor);
-                if (isOfDate && kept != null) Check.equal(kept.item.json(), known.json, "as of the date");
+                if (isWholePage && known.isDeleted) Check.that(cached == null, "not deleted: " + entry.getKey());
+                if (isWholePage && !known.isDeleted) Check.that(cached != null, "lost: " + entry.getKey() + " at " + state.index.cursor);
+                if (isOfDate && cached != null) Check.equal(cached.item.json(), known.json, "as of the date");
             }
             for (long id : state.index.entries.keySet()) {
                 Check.that(state.entry(id) != null, "an entry without a content: " + id);
@@ -172,7 +172,7 @@ public final class TwoProcesses {
         server.loseOneIn = 0;
         server.forgetOneIn = 0;
         PushClient client = client();
-        Check.that(client.refresh().isFresh() && client.refresh().isFresh(), "fresh in the end");
+        Check.that(client.sync().isFresh() && client.sync().isFresh(), "fresh in the end");
         Check.equal(client.outbox().count(), 0, "what waits");
         check();
         synchronized (server) {
@@ -184,9 +184,9 @@ public final class TwoProcesses {
                 live.put(entry.getKey(), known.json);
                 Check.that(texts.add(known.json.get("Payload").string()), "sent twice: " + known.json);
             }
-            Map<Long, Json> kept = new HashMap<>();
-            for (Item item : client.kept().items()) kept.put(item.id(), item.json());
-            Check.equal(kept, live, "the inbox");
+            Map<Long, Json> cached = new HashMap<>();
+            for (NotificationItem item : client.cachedInbox().notifications()) cached.put(item.id(), item.json());
+            Check.equal(cached, live, "the inbox");
             for (String key : sent) Check.that(server.sentByKey.containsKey(key), "never sent: " + key);
             for (long id : read) {
                 ModelServer.Entry entry = server.entries.get(id);
@@ -195,17 +195,17 @@ public final class TwoProcesses {
             for (long id : dismissed) {
                 Check.that(!server.entries.containsKey(id) || server.entries.get(id).isDeleted, "not dismissed: " + id);
             }
-            for (String name : NAMES) checkShown(client, name, kept.keySet());
+            for (String name : NAMES) checkShown(client, name, cached.keySet());
         }
         check();
     }
 
     /** Checks that a consumer's shown ids plus its unconfirmed changes equal the inbox. */
-    private void checkShown(PushClient client, String name, Set<Long> kept) throws Exception {
-        Changes changes = client.changes(name);
+    private void checkShown(PushClient client, String name, Set<Long> cached) throws Exception {
+        InboxChanges changes = client.changes(name);
         Set<Long> shown = changes.isEverything() ? new TreeSet<Long>() : Worker.shown(new File(folder.file, "shown-" + name));
         shown.removeAll(changes.deleted());
         shown.addAll(changes.arrived());
-        Check.equal(shown, new TreeSet<>(kept), "what " + name + " shows");
+        Check.equal(shown, new TreeSet<>(cached), "what " + name + " shows");
     }
 }

@@ -148,13 +148,13 @@ public final class VectorTests {
                 try {
                     Answer answer = answer(vector, known);
                     client.api.own().begin(answer.success().account(vector.get("asked").string()), null);
-                } catch (PushException error) {
+                } catch (PushClientException error) {
                     verdict = error.interference().kind().label();
                 }
                 Check.equal(verdict, vector.get("verdict").string(), name);
                 Check.equal(client.api.own().id(), vector.get("account").string(), name + ": the account");
-                String kept = client(folder, vector.get("asked").string()).api.own().id();
-                Check.equal(kept, vector.get("account").string(), name + ": the account that is kept");
+                String cached = client(folder, vector.get("asked").string()).api.own().id();
+                Check.equal(cached, vector.get("account").string(), name + ": the stored account");
             }
         }
     }
@@ -164,7 +164,7 @@ public final class VectorTests {
         return new PushClient(options, Credentials.basic(username, "secret"), folder.store());
     }
 
-    private static Answer answer(Json vector, String account) throws PushException {
+    private static Answer answer(Json vector, String account) throws PushClientException {
         Request request = Vectors.request(vector.get("request"));
         request.isSignIn = request.method.equals("POST");
         AnswerCheck check = new AnswerCheck(VECTORS.verifier());
@@ -179,7 +179,7 @@ public final class VectorTests {
             String outcome = "told";
             try {
                 answer(vector, vector.get("account").string()).success();
-            } catch (PushException error) {
+            } catch (PushClientException error) {
                 if (error.interference() != null) outcome = error.interference().kind().label();
                 else if (SignOut.answered(path, error) == SignOut.Answered.NOBODY) outcome = "ended";
                 else Check.equal(SignOut.answered(path, error), SignOut.Answered.ENDED, vector.get("name").string());
@@ -203,7 +203,7 @@ public final class VectorTests {
             if (vector.get("call").string().equals("list")) new Page(answer, now);
             else answer.item(7L);
             return "accepted";
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             return error.interference() == null ? "accepted" : error.interference().kind().label();
         }
     }
@@ -236,8 +236,8 @@ public final class VectorTests {
             check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(vector.get("answer")), null, now);
             try {
                 check.answer(Vectors.request(request), Vectors.token(request), Vectors.answer(changed), null, now);
-                throw new AssertionError("believed " + what);
-            } catch (PushException error) {
+                throw new AssertionError("accepted " + what);
+            } catch (PushClientException error) {
                 Check.that(error.interference() != null, what);
                 statuses.add(vector.get("answer").get("status").integer().intValue());
             }
@@ -246,7 +246,7 @@ public final class VectorTests {
     }
 
     /**
-     * Changes one byte of the status, the body, or a signed field; null if the answer has none of
+     * InboxChanges one byte of the status, the body, or a signed field; null if the answer has none of
      * these.
      */
     private static Json spoil(Json answer, Random random) {

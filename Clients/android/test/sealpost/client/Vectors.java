@@ -11,7 +11,7 @@ final class Vectors {
     static final File FOLDER = new File(System.getProperty("sealpost.vectors"));
 
     final Json keys = read("keys");
-    final SignatureKey pinned = new SignatureKey(keys.get("pinned").get("publicKey").string());
+    final VerificationKey pinned = new VerificationKey(keys.get("pinned").get("publicKey").string());
 
     static Json read(String name) {
         try {

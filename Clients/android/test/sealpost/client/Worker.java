@@ -22,7 +22,7 @@ public final class Worker {
     private final Random random;
 
     private Worker(String[] arguments) {
-        Options options = Options.withoutTLS(arguments[0], Signatures.pinned(PlatformVerifier.find(), new SignatureKey(arguments[1])));
+        Options options = Options.withoutTLS(arguments[0], Signatures.pinned(PlatformVerifier.find(), new VerificationKey(arguments[1])));
         File folder = new File(arguments[2]);
         client = new PushClient(options, Credentials.token("spt_first", "alice"), new Store(new File(folder, "store"), TestFolder.KEY));
         name = arguments[3];
@@ -37,19 +37,19 @@ public final class Worker {
         while (true) {
             try {
                 worker.step();
-            } catch (PushException error) {
+            } catch (PushClientException error) {
                 // The network fails on purpose, which causes errors; a failing store is a fault.
-                if (error.reason() == PushException.Reason.STORAGE || error.reason() == PushException.Reason.SIGNED_OUT) throw error;
-                if (error.reason() == PushException.Reason.INTERFERENCE) throw error;
+                if (error.reason() == PushClientException.Reason.STORAGE || error.reason() == PushClientException.Reason.SIGNED_OUT) throw error;
+                if (error.reason() == PushClientException.Reason.INTERFERENCE) throw error;
             }
             System.out.println("step");
         }
     }
 
     private void step() throws Exception {
-        List<Item> items = client.kept().items();
+        List<NotificationItem> items = client.cachedInbox().notifications();
         Set<Long> ids = new HashSet<>();
-        for (Item item : items) Check.that(ids.add(item.id()), "twice: " + item.id());
+        for (NotificationItem item : items) Check.that(ids.add(item.id()), "twice: " + item.id());
         long id = items.isEmpty() ? 1 : items.get(random.nextInt(items.size())).id();
         switch (random.nextInt(10)) {
             case 0:
@@ -79,13 +79,13 @@ public final class Worker {
                 show();
                 break;
             default:
-                client.refresh();
+                client.sync();
         }
     }
 
     /** Shows the changes: writes the ids to a file before it confirms them. */
     private void show() throws Exception {
-        Changes changes = client.changes(name);
+        InboxChanges changes = client.changes(name);
         Set<Long> shown = changes.isEverything() ? new TreeSet<Long>() : shown(shownFile);
         shown.removeAll(changes.deleted());
         shown.addAll(changes.arrived());

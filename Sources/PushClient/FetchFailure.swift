@@ -1,10 +1,10 @@
 public import Foundation
 
-/// Why the client returned a kept value in place of the server's.
+/// Why the client returned a cached value in place of the server's.
 ///
-/// The client throws all other errors, even if it has a kept value: the server's refusals, and
+/// The client throws all other errors, even if it has a cached value: the server's refusals, and
 /// cancellation.
-public enum CacheReason: Sendable, Hashable {
+public enum FetchFailure: Sendable, Hashable {
     /// The network failed. The code of the `URLError` says how: `timedOut` if no answer came
     /// within the call's deadline.
     case network(URLError.Code)
@@ -12,7 +12,7 @@ public enum CacheReason: Sendable, Hashable {
     case interference(Interference)
 
     /// The advice for the user, such as ``PushClient/Advice/offline`` or
-    /// ``PushClient/Advice/portal``.
+    /// ``PushClient/Advice/captivePortal``.
     public var advice: PushClient.Advice {
         switch self {
         case .network(let code): PushClient.Advice(code)
@@ -20,7 +20,7 @@ public enum CacheReason: Sendable, Hashable {
         }
     }
 
-    /// Returns `nil` for an error that must be thrown, because no kept value may replace it.
+    /// Returns `nil` for an error that must be thrown, because no cached value may replace it.
     init?(_ error: any Error) {
         if let error = NetworkFailure.urlError(error) as? URLError {
             if error.code == .cancelled { return nil }

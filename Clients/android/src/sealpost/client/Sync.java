@@ -5,45 +5,45 @@ import java.util.Map;
 import java.util.Set;
 
 /** Fetches all changes since the cursor, page by page; each page is one commit with its cursor. */
-final class Refresh {
+final class Sync {
     /** Far more pages than an inbox has: ends the loop if the answers always have {@code More}. */
     private static final int MAXIMUM_PAGES = 1000;
 
     private final PushClient client;
     private final Deadline deadline;
     /** Payloads that are shown only once, since they must not be stored. */
-    final Map<Long, Item> unkept = new HashMap<>();
+    final Map<Long, NotificationItem> unstored = new HashMap<>();
 
     private boolean isBeginning = false;
-    private boolean hasBegunAnew = false;
+    private boolean hasRestarted = false;
 
-    Refresh(PushClient client, Deadline deadline) {
+    Sync(PushClient client, Deadline deadline) {
         this.client = client;
         this.deadline = deadline;
     }
 
-    void run() throws PushException {
+    void run() throws PushClientException {
         for (int count = 0; count < MAXIMUM_PAGES; count++) {
             if (!step()) return;
         }
-        throw PushException.of(new Interference(
+        throw PushClientException.of(new Interference(
                 Interference.Kind.UNEXPECTED_BODY, "a last page", "more pages than an inbox has", 200, Paths.NOTIFICATIONS));
     }
 
     /** Fetches one page and merges it. Returns whether there is more to do. */
-    private boolean step() throws PushException {
+    private boolean step() throws PushClientException {
         Account.Snapshot before = client.account.read();
         String cursor = isBeginning ? null : before.index.cursor;
         long now = client.options.now();
         Answer answer;
         try {
             answer = client.api.call(request(client.options, cursor), deadline);
-        } catch (PushException error) {
+        } catch (PushClientException error) {
             boolean isUnknown = error.problem() != null && error.problem().code().equals("invalid-cursor");
             // Only once: after a page of this call, a restart could repeat for ever.
-            if (!isUnknown || cursor == null || hasBegunAnew) throw error;
+            if (!isUnknown || cursor == null || hasRestarted) throw error;
             isBeginning = true;
-            hasBegunAnew = true;
+            hasRestarted = true;
             return true;
         }
         return merge(answer, before, now);
@@ -66,7 +66,7 @@ final class Refresh {
      *
      * @return whether there is more to do
      */
-    boolean merge(final Answer answer, final Account.Snapshot before, final long now) throws PushException {
+    boolean merge(final Answer answer, final Account.Snapshot before, final long now) throws PushClientException {
         final String replaced = before.index.cursor;
         // Without a cursor the server names no deletions, such as of notifications fetched by id
         // before.
@@ -75,9 +75,9 @@ final class Refresh {
         if (answer.status == 304) {
             client.account.change(new Account.Change<Void>() {
                 @Override
-                public @Nullable Void make(Draft draft) throws PushException {
+                public @Nullable Void make(Draft draft) throws PushClientException {
                     if (replaced == null || !replaced.equals(draft.index.cursor)) return null;
-                    draft.index.completeAt = now;
+                    draft.index.syncedAt = now;
                     draft.expire(answer.serverTime);
                     return null;
                 }
@@ -87,7 +87,7 @@ final class Refresh {
         final Page page = new Page(answer, now);
         boolean isMerged = client.account.change(new Account.Change<Boolean>() {
             @Override
-            public Boolean make(Draft draft) throws PushException {
+            public Boolean make(Draft draft) throws PushClientException {
                 String current = draft.index.cursor;
                 if (current == null ? replaced != null : !current.equals(replaced)) return false;
                 merge(draft, page, before.commit, isRestart, answer.serverTime, now);
@@ -95,33 +95,33 @@ final class Refresh {
             }
         });
         if (!isMerged) return true;
-        unkept.putAll(page.unkept);
-        for (long id : page.deleted) unkept.remove(id);
+        unstored.putAll(page.unstored);
+        for (long id : page.deleted) unstored.remove(id);
         return page.hasMore;
     }
 
     private static void merge(
             Draft draft, Page page, long before, boolean isRestart, @Nullable Long serverTime, long now)
-            throws PushException {
+            throws PushClientException {
         if (isRestart) {
             Set<Long> left = draft.ids();
-            for (Kept kept : page.kept) left.remove(kept.item.id());
+            for (CachedItem cached : page.cached) left.remove(cached.item.id());
             for (long id : left) draft.remove(id);
             // Until the last page the inbox is a mix of two states.
-            draft.index.completeAt = 0;
+            draft.index.syncedAt = 0;
         }
-        for (Kept kept : page.kept) {
+        for (CachedItem cached : page.cached) {
             // A notification dismissed during the request must not return.
-            if (!draft.wasDeletedAfter(kept.item.id(), before)) draft.put(kept);
+            if (!draft.wasDeletedAfter(cached.item.id(), before)) draft.put(cached);
         }
         for (long id : page.deleted) draft.remove(id);
         draft.index.cursor = page.cursor;
-        if (!page.hasMore) draft.index.completeAt = now;
+        if (!page.hasMore) draft.index.syncedAt = now;
         draft.expire(serverTime);
     }
 
     /** For test vectors: makes the next answer one to a request without the cursor. */
-    Refresh beginAnew() {
+    Sync restart() {
         isBeginning = true;
         return this;
     }

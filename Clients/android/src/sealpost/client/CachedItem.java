@@ -10,14 +10,14 @@ import java.io.IOException;
  * The content of an entry: a notification, its validator, and the time at which it was last
  * current.
  */
-final class Kept {
+final class CachedItem {
     private static final int MAXIMUM_TAG = 1024;
 
-    final Item item;
+    final NotificationItem item;
     final @Nullable String tag;
     final long date;
 
-    Kept(Item item, @Nullable String tag, long date) {
+    CachedItem(NotificationItem item, @Nullable String tag, long date) {
         this.item = item;
         // A tag longer than any of the server's is dropped; the next fetch is unconditional.
         this.tag = tag == null || tag.length() > MAXIMUM_TAG ? null : tag;
@@ -37,14 +37,14 @@ final class Kept {
     }
 
     /** The decoded content; null if another version wrote it. */
-    static @Nullable Kept decode(byte[] bytes) {
+    static @Nullable CachedItem decode(byte[] bytes) {
         try (DataInputStream in = new DataInputStream(new ByteArrayInputStream(bytes))) {
             long date = in.readLong();
             String tag = in.readUTF();
             byte[] json = new byte[in.available()];
             in.readFully(json);
-            Item item = Item.read(Json.read(json));
-            return item == null ? null : new Kept(item, tag.isEmpty() ? null : tag, date);
+            NotificationItem item = NotificationItem.read(Json.read(json));
+            return item == null ? null : new CachedItem(item, tag.isEmpty() ? null : tag, date);
         } catch (IOException | JsonException other) {
             return null;
         }

@@ -1,7 +1,7 @@
 package sealpost.client;
 
 /** The reason why a call failed, grouped by the app's reaction. */
-public final class PushException extends Exception {
+public final class PushClientException extends Exception {
     private static final long serialVersionUID = 1;
 
     /** The reason, with the app's reaction. */
@@ -40,7 +40,7 @@ public final class PushException extends Exception {
     private final transient @Nullable Problem problem;
     private final long retryAfterSeconds;
 
-    private PushException(
+    private PushClientException(
             Reason reason,
             String message,
             @Nullable Throwable cause,
@@ -54,25 +54,25 @@ public final class PushException extends Exception {
         this.retryAfterSeconds = retryAfterSeconds;
     }
 
-    static PushException of(Reason reason, String message, @Nullable Throwable cause) {
-        return new PushException(reason, message, cause, null, null, -1);
+    static PushClientException of(Reason reason, String message, @Nullable Throwable cause) {
+        return new PushClientException(reason, message, cause, null, null, -1);
     }
 
-    static PushException of(Interference interference) {
+    static PushClientException of(Interference interference) {
         Reason reason = Reason.INTERFERENCE;
         if (interference.kind() == Interference.Kind.WRONG_CLOCK) reason = Reason.WRONG_CLOCK;
         if (interference.kind() == Interference.Kind.UNTRUSTED_KEY) reason = Reason.UNTRUSTED;
-        return new PushException(reason, interference.toString(), null, interference, null, -1);
+        return new PushClientException(reason, interference.toString(), null, interference, null, -1);
     }
 
-    static PushException of(Problem problem, long retryAfterSeconds) {
+    static PushClientException of(Problem problem, long retryAfterSeconds) {
         Reason reason = Reason.PROBLEM;
         if (problem.status() == 401) reason = Reason.UNAUTHORIZED;
         if (problem.status() == 429 || problem.status() == 503) reason = Reason.BUSY;
-        return new PushException(reason, problem.toString(), null, null, problem, retryAfterSeconds);
+        return new PushClientException(reason, problem.toString(), null, null, problem, retryAfterSeconds);
     }
 
-    static PushException signedOut() {
+    static PushClientException signedOut() {
         return of(Reason.SIGNED_OUT, "this client has signed out", null);
     }
 
@@ -99,7 +99,7 @@ public final class PushException extends Exception {
      * Whether the cached state is the best available: the network failed, the server is busy or
      * failing, or the answer was not its own.
      */
-    boolean leavesWhatIsKept() {
+    boolean allowsCached() {
         switch (reason) {
             case OFFLINE:
             case DEADLINE:

@@ -7,14 +7,14 @@ import java.util.Set;
  * The changes since a consumer's mark. They stay until {@link PushClient#confirm}, even if the
  * process ends before.
  */
-public final class Changes {
+public final class InboxChanges {
     final String consumer;
     final long upTo;
     private final Set<Long> arrived;
     private final Set<Long> deleted;
     private final boolean isEverything;
 
-    Changes(String consumer, long upTo, Set<Long> arrived, Set<Long> deleted, boolean isEverything) {
+    InboxChanges(String consumer, long upTo, Set<Long> arrived, Set<Long> deleted, boolean isEverything) {
         this.consumer = consumer;
         this.upTo = upTo;
         this.arrived = Collections.unmodifiableSet(arrived);

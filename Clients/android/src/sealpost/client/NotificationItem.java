@@ -3,14 +3,14 @@ package sealpost.client;
 import java.util.Date;
 
 /** A notification as its recipient fetches it. */
-public final class Item {
+public final class NotificationItem {
     private final long id;
     private final Json json;
     private final boolean isRead;
     private final long createdAt;
     private final long expiresAt;
 
-    private Item(long id, Json json, boolean isRead, long createdAt, long expiresAt) {
+    private NotificationItem(long id, Json json, boolean isRead, long createdAt, long expiresAt) {
         this.id = id;
         this.json = json;
         this.isRead = isRead;
@@ -19,7 +19,7 @@ public final class Item {
     }
 
     /** Null if {@code Id} or {@code Read} is missing or of another type. */
-    static @Nullable Item read(Json json) {
+    static @Nullable NotificationItem read(Json json) {
         Json id = json.get("Id");
         Json read = json.get("Read");
         if (id == null || read == null) return null;
@@ -28,7 +28,7 @@ public final class Item {
         if (number == null || isRead == null) return null;
         Long created = Times.fromRfc3339(text(json, "CreatedAt"));
         Long expires = Times.fromRfc3339(text(json, "ExpiresAt"));
-        return new Item(
+        return new NotificationItem(
                 number, json, isRead, created == null ? Long.MIN_VALUE : created, expires == null ? Long.MAX_VALUE : expires);
     }
 
@@ -74,7 +74,7 @@ public final class Item {
         return json.isTrue("ReadOnce");
     }
 
-    /** Whether the sender forbids storing the payload. */
+    /** Whether the publisher forbids storing the payload. */
     boolean isNeverStored() {
         return "never".equals(text(json, "Store"));
     }
@@ -91,17 +91,17 @@ public final class Item {
         return json;
     }
 
-    Item withoutPayload() {
-        return new Item(id, json.without("Payload").without("Store"), isRead, createdAt, expiresAt);
+    NotificationItem withoutPayload() {
+        return new NotificationItem(id, json.without("Payload").without("Store"), isRead, createdAt, expiresAt);
     }
 
-    Item read(boolean isRead) {
-        return new Item(id, json.replacing("Read", Json.of(isRead)), isRead, createdAt, expiresAt);
+    NotificationItem read(boolean isRead) {
+        return new NotificationItem(id, json.replacing("Read", Json.of(isRead)), isRead, createdAt, expiresAt);
     }
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof Item && json.equals(((Item) other).json);
+        return other instanceof NotificationItem && json.equals(((NotificationItem) other).json);
     }
 
     @Override

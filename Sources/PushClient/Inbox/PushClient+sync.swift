@@ -2,19 +2,19 @@ internal import Foundation
 public import PushAPI
 
 extension PushClient {
-    /// The kept inbox, at once and without network: show it, then ``refresh()``.
+    /// The cached inbox, at once and without network: show it, then ``sync()``.
     ///
-    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next refresh will report,
+    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will report,
     /// including the work of extensions. It throws only ``PushClientError/signedOut``, except if a
     /// store changes all the time.
-    public func kept() async throws -> Inbox {
+    public func cachedInbox() async throws -> Inbox {
         await self.inbox.prepare()
         return try await self.inbox.inbox(now: self.now()).inbox
     }
 
-    /// A kept notification with its payload; `nil` if there is none. It needs no network.
-    public func kept(_ id: Int64) async throws -> NotificationItem? {
-        try await self.inbox.shown(id, now: self.now())
+    /// A cached notification with its payload; `nil` if it is not cached. It needs no network.
+    public func cachedNotification(_ id: Int64) async throws -> NotificationItem? {
+        try await self.inbox.visible(id, now: self.now())
     }
 
     /// Sends the tasks of the ``outbox``, then fetches all changes since the last time: one
@@ -22,40 +22,37 @@ extension PushClient {
     ///
     /// If the server cannot do a task now, for example because it answers 500 or 429, the task
     /// waits and the changes are fetched. If nothing is new, the answer is one 304. If the network
-    /// fails or interferes, the result is the kept inbox, if it was ever complete. Two calls at
+    /// fails or interferes, the result is the cached inbox, if it was ever complete. Two calls at
     /// the same time, also of two processes, do not harm each other. A change in ``Inbox/arrived``
     /// or ``Inbox/deleted`` is reported by one call only; if that call throws, the next one
     /// reports it.
-    public func refresh() async throws -> Fetched<Inbox> {
+    public func sync() async throws -> Fetched<Inbox> {
         await self.inbox.prepare()
-        var refresh = Refresh(self.inbox, app: self.app, now: self.now())
+        var sync = Sync(self.inbox, app: self.app, now: self.now())
         do {
-            return .fresh(try await CallDeadline.within(self.deadline) { try await self.collect(&refresh) })
+            return .fresh(try await CallDeadline.within(self.deadline) { try await self.run(&sync) })
         } catch {
-            guard let reason = CacheReason(error) else { throw error }
-            let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
-            guard let date = inbox.completeAt else { throw error }
+            guard let failure = FetchFailure(error) else { throw error }
+            let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, now: sync.now)
+            guard let date = inbox.syncedAt else { throw error }
             try await self.inbox.take(changes)
-            return .cached(inbox, date, because: reason)
+            return .cached(inbox, date, because: failure)
         }
     }
 
-    private func collect(_ refresh: inout Refresh) async throws -> Inbox {
+    private func run(_ sync: inout Sync) async throws -> Inbox {
         try await self.outbox.flushIfPossible()
         // A second pass follows if the file of a notification was lost, which the first one finds
         // while reading.
         for _ in 0..<2 {
-            try await refresh.run(self.api)
-            let (inbox, changes) = try await self.inbox.inbox(instead: refresh.unkept, now: refresh.now)
-            if inbox.completeAt == nil { continue }
+            try await sync.run(self.api)
+            let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, now: sync.now)
+            if inbox.syncedAt == nil { continue }
             try await self.inbox.take(changes)
             return inbox
         }
         throw Account.Busy()
     }
-
-    /// Does the same as ``refresh()``, under its former name.
-    public func sync() async throws -> Fetched<Inbox> { try await self.refresh() }
 
     // MARK: - Changes
 
@@ -89,7 +86,7 @@ extension PushClient {
     /// suspended process reads nothing, and there is no lock that it could hold.
     ///
     /// ```swift
-    /// for try await _ in client.updates() { list = try await client.kept().notifications }
+    /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }
     /// ```
     public func updates(every interval: Duration = .seconds(1)) -> InboxUpdates {
         InboxUpdates(inbox: self.inbox, interval: interval)

@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushAPI
 
 /// The content of an entry: a notification, its validator, and when it was last confirmed.
-struct KeptItem: Sendable, Hashable {
+struct CachedItem: Sendable, Hashable {
     let item: NotificationItem
     /// The validator (`ETag`) of a fetch, as received.
     let tag: String?
@@ -25,8 +25,8 @@ struct KeptItem: Sendable, Hashable {
     /// Returns `nil` for bytes of an unknown format.
     init?(bytes: Data) {
         var reader = ByteReader(bytes)
-        guard let kept = try? KeptItem(&reader) else { return nil }
-        self = kept
+        guard let cached = try? CachedItem(&reader) else { return nil }
+        self = cached
     }
 
     private init(_ reader: inout ByteReader) throws {
@@ -58,6 +58,6 @@ extension JSONValue {
     /// The payload can be fetched only once, so no client stores it.
     var isReadOnce: Bool { self["ReadOnce"] == .bool(true) }
 
-    /// The sender has forbidden clients to store it.
+    /// The publisher has forbidden clients to store it.
     var isNeverStored: Bool { self["Store"]?.text == "never" }
 }

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /** A public Ed25519 key of the server, which the app pins. */
-public final class SignatureKey {
+public final class VerificationKey {
     private final byte[] bytes;
     private final String id;
 
@@ -13,7 +13,7 @@ public final class SignatureKey {
      *
      * @throws IllegalArgumentException for anything else
      */
-    public SignatureKey(String base64Url) {
+    public VerificationKey(String base64Url) {
         byte[] bytes = Base64.fromUrl(base64Url);
         if (bytes == null || bytes.length != 32) {
             throw new IllegalArgumentException("a signature key is 32 bytes in base64url without padding");
@@ -35,7 +35,7 @@ public final class SignatureKey {
 
     @Override
     public boolean equals(Object other) {
-        return other instanceof SignatureKey && Arrays.equals(bytes, ((SignatureKey) other).bytes);
+        return other instanceof VerificationKey && Arrays.equals(bytes, ((VerificationKey) other).bytes);
     }
 
     @Override

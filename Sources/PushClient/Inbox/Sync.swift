@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushAPI
 
 /// Fetches all changes since the cursor: page after page, each in one commit with its cursor.
-struct Refresh {
+struct Sync {
     /// Far more pages than any inbox has. It ends the loop if a server or a proxy answers `More`
     /// for ever.
     private static let maximumPages = 1000
@@ -11,9 +11,9 @@ struct Refresh {
     let app: String?
     let now: Date
     /// Payloads that must not be stored; the app sees them this once.
-    private(set) var unkept: [Int64: NotificationItem] = [:]
+    private(set) var unstored: [Int64: NotificationItem] = [:]
     private var isBeginning = false
-    private var hasBegunAnew = false
+    private var hasRestarted = false
 
     init(_ inbox: InboxKeeper, app: String?, now: Date) {
         (self.inbox, self.app, self.now) = (inbox, app, now)
@@ -27,10 +27,10 @@ struct Refresh {
             do {
                 answer = try await api.call(self.request(since: isRestart ? nil : before.index.cursor))
             } catch PushClientError.problem(let problem) where problem.code == .invalidCursor {
-                guard self.beginAnew() else { throw PushClientError.problem(problem) }
+                guard self.restart() else { throw PushClientError.problem(problem) }
                 continue
             }
-            guard try await self.merge(answer, askedUpon: before, isRestart: isRestart) else { return }
+            guard try await self.merge(answer, requestedAt: before, isRestart: isRestart) else { return }
         }
         throw Self.endless
     }
@@ -40,17 +40,17 @@ struct Refresh {
 
     /// Starts again without a cursor, because the server does not know it. Only once, and not
     /// after a page of this call: a restart could repeat for ever.
-    mutating func beginAnew() -> Bool {
-        if self.hasBegunAnew { return false }
-        (self.isBeginning, self.hasBegunAnew) = (true, true)
+    mutating func restart() -> Bool {
+        if self.hasRestarted { return false }
+        (self.isBeginning, self.hasRestarted) = (true, true)
         return true
     }
 
-    /// Merges an answer to a request that was made upon that state; returns whether there is more
+    /// Merges an answer to a request made at that state; returns whether there is more
     /// to do.
     mutating func merge(
         _ answer: Answer,
-        askedUpon before: Account.Snapshot,
+        requestedAt before: Account.Snapshot,
         isRestart: Bool
     ) async throws -> Bool {
         let serverTime = answer.fields.serverTime
@@ -62,18 +62,18 @@ struct Refresh {
         let page = try InboxPage(answer)
         let isMerged = try await self.inbox.merge(
             page,
-            askedUpon: before,
+            requestedAt: before,
             isRestart: isRestart,
             serverTime: serverTime,
             now: self.now
         )
         // Another call was faster: this one continues from its cursor.
         guard isMerged else { return true }
-        (self.isBeginning, self.hasBegunAnew) = (false, true)
+        (self.isBeginning, self.hasRestarted) = (false, true)
         for item in page.items {
-            self.unkept[item.item.id] = item.isKept || item.item.payload == nil ? nil : item.item
+            self.unstored[item.item.id] = item.isStorable || item.item.payload == nil ? nil : item.item
         }
-        for id in page.deleted { self.unkept[id] = nil }
+        for id in page.deleted { self.unstored[id] = nil }
         return page.hasMore
     }
 

@@ -7,7 +7,7 @@ internal import Foundation
 #endif
 
 /// The registration of this device, as the server last accepted it.
-struct KeptRegistration: Codable, Sendable, Hashable {
+struct StoredRegistration: Codable, Sendable, Hashable {
     let id: String
     /// A digest of platform, environment, handle, sharing and tags: it detects changes without
     /// revealing the values. The session of the registration follows; when the server ends that
