@@ -1,4 +1,4 @@
-"""Passwords and tokens: what checking them costs the others."""
+"""Passwords and tokens: the cost for others of checking them."""
 
 import random
 import time
@@ -7,17 +7,17 @@ from sealpost_e2e import api
 from sealpost_e2e.insiders.insider import move, word
 
 HOME = "127.0.20.1"
-# Within which an owner who signs in beside the guesses must be in.
+# Seconds for a sign-in of the owner during the guesses.
 SIGN_IN = 5
 
 
 def spelled(name):
-    """The right credentials in a spelling that is not remembered: names are compared without case."""
+    """The right credentials in an uncached spelling: the server compares names without case."""
     return api.basic("".join(random.choice((letter, letter.upper())) for letter in name))
 
 
 def sign_in_as_owner(insider, *sources):
-    """victor's sign-in from each address, which the guesses are to keep out."""
+    """victor's sign-in from each address, which the guesses try to block."""
     for source in sources:
         start = time.monotonic()
         answer = insider.ask("GET", "/api/register", authorization=spelled("victor"), source=source, counts=False)

@@ -1,4 +1,4 @@
-"""What an insider reads: long lists, streams, and how slowly it does."""
+"""Reads of an insider: long lists and streams, read slowly."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Posts, registrations and test pushes of an insider: too many or too dear."""
+"""Posts, registrations and test pushes of an insider: too many or too expensive."""
 
 import json
 import threading
@@ -102,7 +102,7 @@ def test_pushes(insider):
     ids = [insider.register("webpush", host="hangs")[0], insider.register("stream")[0], insider.register("fcm")[0]]
     for number in range(22):
         ids.append(insider.register("apns", handle=invented("apns", number))[0])
-    # Each that has no answer holds its request for 20 seconds.
+    # Each without an answer holds its request for 20 seconds.
     insider.keep_on(lambda number: insider.ask("POST", f"/api/devices/{ids[number % len(ids)]}/test"), threads=40, seconds=4)
 
 
