@@ -26,7 +26,7 @@ def main():
     modules = find_modules()
     if options.command == "list":
         for name, path in modules.items():
-            print(f"{name:16}{ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]}")
+            print(f"{name:19}{ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]}")
     elif options.name in modules:
         run_program(options.name, modules[options.name], sys.argv[3:])
     else:

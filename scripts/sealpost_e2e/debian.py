@@ -6,7 +6,7 @@ import shutil
 from sealpost_e2e import processes, rig
 
 # Timeouts in seconds of an apt-get step and of a build.
-PATIENCE = 600
+TIMEOUT = 600
 # Runs a command in a namespace, so that all processes that it starts end with it.
 CAGE = ("unshare", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child")
 
@@ -14,7 +14,7 @@ CAGE = ("unshare", "--mount", "--mount-proc", "--pid", "--fork", "--kill-child")
 def make_root(path, *packages):
     """The smallest Debian that has apt, and these packages."""
     options = [f"--include={','.join(packages)}"] if packages else []
-    processes.run(*CAGE, "mmdebstrap", "--quiet", "--variant=minbase", *options, "", path, *sources(), timeout=PATIENCE)
+    processes.run(*CAGE, "mmdebstrap", "--quiet", "--variant=minbase", *options, "", path, *sources(), timeout=TIMEOUT)
     shutil.copy("/etc/resolv.conf", path / "etc/resolv.conf")
 
 
@@ -36,7 +36,7 @@ def build_package(program, folder, version, prefix=(), **options):
     """Makes the package of an existing executable. Returns its file."""
     processes.run(
         *CAGE, *prefix, "make", "-C", rig.ROOT, "deb", f"PROGRAM={program}", f"DEB_FOLDER={folder}", f"VERSION={version}",
-        timeout=PATIENCE, **options,
+        timeout=TIMEOUT, **options,
     )
     [package] = folder.glob(f"sealpost_{version}_*.deb")
     return package

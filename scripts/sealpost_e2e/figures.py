@@ -19,7 +19,7 @@ def report(is_fine, text):
 
 
 def report_medians(rounds, limits):
-    """Prints the medians of the first columns beside their limits. Returns whether all reach them."""
+    """Prints the medians of the first columns and their limits. Returns whether all reach them."""
     is_fine = True
     for column, (name, limit) in enumerate(limits.items()):
         median = statistics.median(row[column] for row in rounds)

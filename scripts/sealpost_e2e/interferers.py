@@ -180,8 +180,7 @@ class TLSFront(listening.Listener):
         there = threading.Thread(target=listening.pump, args=(client, server), daemon=True)
         there.start()
         listening.pump(server, client)
-        # Closes the client's side when the server's ends. The other thread still reads from it, and OpenSSL then writes an
-        # alert, possibly into another file that has got the closed socket's number.
+        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
         try:
             client.shutdown(socket.SHUT_RDWR)
         except OSError:

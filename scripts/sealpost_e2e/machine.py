@@ -10,7 +10,7 @@ DONE, FAILED = "\x1edone\n", "\x1efailed\n"
 
 
 class Machine:
-    """A freshly installed Debian, booted by systemd in its own network, in which all ports are free."""
+    """A freshly installed Debian, booted by systemd in its own network, where all ports are free."""
 
     def __init__(self, folder, packages=(), mounted=()):
         self.folder, self.root = folder, folder / "root"

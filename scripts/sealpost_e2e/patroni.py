@@ -19,7 +19,7 @@ PROGRAM = rig.ROOT / ".venv-failover/bin/patroni"
 NAME = "sealpost"
 # The configuration for operators.
 SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()
-# Seconds for which a silent primary stays the primary.
+# Seconds until a silent primary loses its lease.
 TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])
 COUNT = 3
 

@@ -60,7 +60,7 @@ def processor_time(process):
 
 
 def wait_until_idle(process, most, seconds):
-    """Waits for a second in which a process uses at most `most` CPU seconds."""
+    """Waits until a process uses at most `most` CPU seconds in a second."""
     def is_idle():
         before = processor_time(process)
         time.sleep(1)

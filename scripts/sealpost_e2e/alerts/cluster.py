@@ -13,7 +13,7 @@ from sealpost_e2e.alerts import watch as watching
 # Clients that write while the database confirms nothing, each on its own connection.
 WRITERS = 300
 FETCHERS = 4
-# Seconds for which a table stays locked: shorter than the daemon's timeout.
+# Seconds of a table's lock: shorter than the daemon's timeout.
 LOCKED = 1.2
 
 

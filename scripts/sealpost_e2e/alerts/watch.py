@@ -12,8 +12,8 @@ CONFIG = rig.ROOT / "config"
 # The factor that shortens all durations and ages of the rules, and the longest duration in seconds.
 FACTOR, LONGEST, UNITS = 60, 30, {"s": 1, "m": 60, "h": 3600, "d": 86400}
 # Seconds until an alert must have fired or cleared; the slowest takes some 60 on an idle machine.
-PATIENCE = 180
-# Seconds at the start in which no alert may fire.
+TIMEOUT = 180
+# Seconds of the initial check that no alert fires.
 QUIET = 12
 
 
@@ -123,7 +123,7 @@ class Watch:
             found.extend(self.firing(name, **labels))
             return found
 
-        processes.wait_until(has_fired, PATIENCE, f"the alert {name}", self.process, pause=0.1)
+        processes.wait_until(has_fired, TIMEOUT, f"the alert {name}", self.process, pause=0.1)
         texts = str(found[0]["annotations"])
         # Marks of a template that failed or names a missing label.
         if any(fault in texts for fault in ("{{", "<no value>", "<error")):
@@ -136,7 +136,7 @@ class Watch:
                 meanwhile()
                 return not self.firing(name)
 
-            processes.wait_until(has_cleared, PATIENCE, f"the end of {name}", self.process, pause=0.1)
+            processes.wait_until(has_cleared, TIMEOUT, f"the end of {name}", self.process, pause=0.1)
             self.fired.append(name)
 
 

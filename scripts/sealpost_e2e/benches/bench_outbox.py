@@ -115,8 +115,7 @@ class Cycles:
         ))
 
     def go_on(self, name, prototype=None):
-        """For each cycle: the rates of product and prototype (or a given one), the bytes of the queue's table, its remaining rows,
-        and the seconds of cleanup."""
+        """The rates of product and prototype, the table's bytes and rows, and the seconds of cleanup, for each cycle."""
         end, cycles = time.monotonic() + self.seconds, []
         while time.monotonic() < end or len(cycles) < 3:
             product = self.rate("push", self.drain_with_product)

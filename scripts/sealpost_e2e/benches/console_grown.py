@@ -19,7 +19,7 @@ SINGLE = 20_000
 BATCH = 500
 # The number of times that each view is opened.
 TIMES = 40
-# Posts a second beside the views.
+# Posts a second during the views.
 POSTS = 200
 # The outcomes of the pushes of the notification to all; the others stay queued.
 STATES = (("accepted", 900), ("failed", 50), ("expired", 30), ("cancelled", 10))

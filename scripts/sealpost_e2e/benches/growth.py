@@ -137,7 +137,7 @@ def receipts(site, count):
 
 
 def reading(path, is_administrative=False):
-    """An operation that requests a path, in which `{}` stands for a notification's id."""
+    """An operation that requests a path; `{}` stands for a notification's id."""
     def read(site, count):
         for number in range(count):
             ask(site, "GET", path.format(site.ids[number % 100]), credentials=site.administrator if is_administrative else None)

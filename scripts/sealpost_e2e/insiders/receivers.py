@@ -47,7 +47,7 @@ class Receivers:
             writer.close()
 
     async def hangs(self, reader, writer):
-        """Never answers; without TLS it sends nothing."""
+        """Never answers; as `silent` it does not even start TLS."""
         await asyncio.sleep(LONG)
 
     silent = hangs
