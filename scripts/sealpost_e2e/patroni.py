@@ -85,7 +85,7 @@ class Patroni:
         """The member that reports to be the primary, or `None`."""
         return next((member for member in self.members if self.says(member, "primary")), None)
 
-    def standbys(self):
+    def replicas(self):
         primary = self.primary()
         return [member for member in self.members if member is not primary]
 
@@ -146,7 +146,7 @@ class Patroni:
         (path / "2.yaml").write_text(json.dumps(self.configuration(member)))
         with open(self.folder / f"{member.name}.log", "a") as log:
             member.patroni = subprocess.Popen(
-                [*postgresql.step_down(), str(PROGRAM), str(path)], stdout=log, stderr=log, cwd=self.folder,
+                [*postgresql.as_server_user(), str(PROGRAM), str(path)], stdout=log, stderr=log, cwd=self.folder,
                 env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
             )
 

@@ -99,7 +99,7 @@ class Cluster:
         self.run_script(dump, name)
 
     def command(self, name):
-        return [*step_down(), find(name)]
+        return [*as_server_user(), find(name)]
 
 
 class Standby(Cluster):
@@ -164,6 +164,6 @@ def find(name):
     return path
 
 
-def step_down():
+def as_server_user():
     """The command prefix that switches to another user, as PostgreSQL refuses to run as root."""
     return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []

@@ -31,8 +31,8 @@ def run(options, left_out):
             lose_standby(cluster, watch)
             lock_table(site, cluster, watch)
             confirm_nothing(site, cluster, watch)
-            forget_day_keys(cluster, watch)
-            keep_day_keys(site, watch)
+            leave_late_report(cluster, watch)
+            keep_old_day_key(site, watch)
         return watch.fired
 
 
@@ -124,7 +124,7 @@ def confirm_nothing(site, cluster, watch):
 
 # MARK: Day keys
 
-def forget_day_keys(cluster, watch):
+def leave_late_report(cluster, watch):
     """A stopped server has left the report of its day keys in the database."""
     day = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=5)).timestamp() // 86400
     cluster.query(f"insert into day_key_holder (place, day, at) values ('off:/var/lib/sealpost/day-keys', {day:.0f}, {time.time() * 1000:.0f})")
@@ -133,7 +133,7 @@ def forget_day_keys(cluster, watch):
     watch.await_clear("SealpostDayKeysLate")
 
 
-def keep_day_keys(site, watch):
+def keep_old_day_key(site, watch):
     """A day passes without a new key; the stand-in reports it."""
     with stand_in.StandIn(site.ports[0]) as target:
         watch.configure([f"127.0.0.1:{target.port}"])

@@ -114,7 +114,7 @@ class Cycles:
             lane=LANE, batch=BATCH, later=outbox.milliseconds() + 10**9, lease=lookup("c"), settlement=lookup("k"),
         ))
 
-    def go_on(self, name, prototype=None):
+    def run_cycles(self, name, prototype=None):
         """The rates of product and prototype, the table's bytes and rows, and the seconds of cleanup, for each cycle."""
         end, cycles = time.monotonic() + self.seconds, []
         while time.monotonic() < end or len(cycles) < 3:
@@ -173,11 +173,11 @@ def run(options):
         cluster.run_script(devices_script(key, range(1, options.devices + 1)) + BARE_QUEUE)
         drain = Drain(f"{options.tools}/postgresql-outbox", cluster, site)
         cycles = Cycles(cluster, drain, options)
-        plain = cycles.go_on("as it is")
+        plain = cycles.run_cycles("as it is")
         with postgresql.Session(cluster) as session:
             session.query("begin isolation level repeatable read")
             session.query("select count(*) from push")
-            held = cycles.go_on("snapshot held", statistics.median(cycle[1] for cycle in plain))
+            held = cycles.run_cycles("snapshot held", statistics.median(cycle[1] for cycle in plain))
         processes.terminate(drain.process)
     if not judge(plain, held):
         raise SystemExit(1)

@@ -228,7 +228,7 @@ def starts(sites, rounds):
         print(f"start at {site.name}: {1000 * statistics.median(times[site.name]):.0f} ms", flush=True)
 
 
-def retention(sites, rounds, count=2000):
+def delete_expired(sites, rounds, count=2000):
     """The CPU time of cleanup; all sites wait for it together."""
     times = {site.name: [] for site in sites}
     for site in sites:
@@ -310,7 +310,7 @@ def run(options):
             print(f"filled {site.name} in {time.monotonic() - start:.0f} s", flush=True)
         worst = measure(sites, options.rounds, names)
         if not options.operations or "retention" in options.operations:
-            worst = max(worst, retention(sites, 3))
+            worst = max(worst, delete_expired(sites, 3))
         print(f"the worst of all: {worst:.2f} (at most {RATIO})")
         collapsed = collapse(sites[0], options.collapse)
         starts(sites, 3)

@@ -48,13 +48,13 @@ def run(options):
         ]
         daemon, _ = site.serve()
         site.fetcher = pathlib.Path(options.peers).resolve() / "herd-fetch"
-        failed = as_they_are_pushed(site, daemon, sink, options.phones)
+        failed = fetch_on_arrival(site, daemon, sink, options.phones)
         processes.terminate(daemon)
         if failed | all_at_once(site, sink, parts, options.phones):
             raise SystemExit(1)
 
 
-def as_they_are_pushed(site, daemon, sink, phones):
+def fetch_on_arrival(site, daemon, sink, phones):
     sink.reset()
     latencies, isOver = [], threading.Event()
     id = broadcast(site)

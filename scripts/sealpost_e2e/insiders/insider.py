@@ -147,7 +147,7 @@ class Insider:
 
     # MARK: Parallel
 
-    def keep_on(self, function, threads=8, seconds=SECONDS):
+    def repeat(self, function, threads=8, seconds=SECONDS):
         """Calls `function` with a new number by several threads for some seconds."""
         deadline, numbers = time.monotonic() + seconds, iter(range(1 << 40))
 

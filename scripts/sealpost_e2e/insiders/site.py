@@ -73,7 +73,7 @@ class Site(outbox.Outbox):
         if not ready.wait(30):
             raise SystemExit("the receivers do not listen")
 
-    def settle_people(self):
+    def create_honest_users(self):
         """Creates the honest users, their devices and notifications, while the daemon runs."""
         self.publisher = api.sign_in(self.connect(), "alice")
         connection = self.connect()

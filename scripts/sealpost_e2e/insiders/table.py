@@ -45,7 +45,7 @@ def line(number, result):
 def write(path, results, quiet):
     """Replaces the table in the file, and keeps its column about the earlier version."""
     text = path.read_text()
-    kept = told_before(text)
+    kept = earlier_column(text)
     rows = [
         "| | move | what was tried | before | answers now | latest push of others | verdict |",
         "|---|---|---|---|---|---|---|",
@@ -65,7 +65,7 @@ def write(path, results, quiet):
     path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
 
 
-def told_before(text):
+def earlier_column(text):
     """The table's column about the earlier version, by move."""
     rows = text[text.index(BEGIN) : text.index(END)].splitlines()
     cells = [row.strip("| ").split(" | ") for row in rows if re.match(r"\| \d+ \|", row)]

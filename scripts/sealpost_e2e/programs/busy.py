@@ -118,7 +118,7 @@ def pipeline(site, source, requests):
                 begin(key.data["text"])
 
 
-def be_greedy(site, source):
+def open_all_connections(site, source):
     """Opens as many connections as it can, sends nothing, and reopens those that are closed."""
     os.nice(19)
     selector = selectors.DefaultSelector()
@@ -136,7 +136,7 @@ def be_greedy(site, source):
         time.sleep(0.1)
 
 
-def come_anew(site, results, over):
+def reconnect(site, results, over):
     """Connects for each request. Returns the slowest time and the answers other than 200."""
     slowest, count, failures = 0, 0, []
     while not over.is_set():
@@ -204,9 +204,9 @@ def busy(sealpost, has_tls, seconds, lists):
         generators = [
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", [SIGNED.encode() * 200] * PIPELINING)),
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", asked)),
-            multiprocessing.Process(target=be_greedy, args=(site, "127.0.0.3")),
+            multiprocessing.Process(target=open_all_connections, args=(site, "127.0.0.3")),
         ]
-        newcomer = multiprocessing.Process(target=come_anew, args=(site, results, over))
+        newcomer = multiprocessing.Process(target=reconnect, args=(site, results, over))
         with running(generators):
             if has_tls:
                 start_key_updates(site)

@@ -46,7 +46,7 @@ def run(options):
                 caller.close()
                 tour(caller, hook)
             for caller in callers[:3]:
-                err(caller)
+                make_mistakes(caller)
             look_at_process(daemon, results)
             look_at_files(site, results)
             processes.terminate(daemon)
@@ -261,7 +261,7 @@ def tour_notifications(caller):
     send("POST /api/notifications/{id}/taken", posted["Id"])
 
 
-def err(caller):
+def make_mistakes(caller):
     """Makes each of many mistakes."""
     send, post, put, fetch = caller.send, "POST /api/notifications", "PUT /api/register/{id}", "GET /api/notifications/{id}"
     quoted = urllib.parse.quote(f"{SECRET} ä\n")

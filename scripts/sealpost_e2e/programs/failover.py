@@ -80,20 +80,20 @@ def fail_over(cluster, ledger, how, instants, is_lossy):
     """Kills or freezes the primary, waits for the first stored post, and restores the cluster."""
     cluster.wait_until_whole(180)
     time.sleep(instants.uniform(2, 5))
-    primary, standbys = cluster.primary(), cluster.standbys()
+    primary, replicas = cluster.primary(), cluster.replicas()
     if is_lossy:
-        for standby in standbys:
-            cluster.signal_server(standby, signal.SIGSTOP)
+        for replica in replicas:
+            cluster.signal_server(replica, signal.SIGSTOP)
         time.sleep(instants.uniform(0.5, 1))
-        for standby in standbys:
-            cluster.kill_receiver(standby)
+        for replica in replicas:
+            cluster.kill_receiver(replica)
     begin = time.time()
     cluster.signal(primary, signal.SIGKILL if how == "kill" else signal.SIGSTOP)
     # The lost primary may have stored a post that began before.
     start = time.monotonic()
     if is_lossy:
-        for standby in standbys:
-            cluster.signal_server(standby, signal.SIGCONT)
+        for replica in replicas:
+            cluster.signal_server(replica, signal.SIGCONT)
     processes.wait_until(lambda: ledger.first_after(start), 120, "the first post after a failover", pause=0.1)
     wait = ledger.first_after(start) - start
     print(f"{how}: the first post was stored after {wait:.1f} s", flush=True)

@@ -113,7 +113,7 @@ def live(podman, program):
     id = json.loads(curl(podman, "/api/notifications", "--data", json.dumps({"Payload": PAYLOAD})))["Id"]
     require_fetched(podman, id)
     print("as its own user, on a read-only root: healthy, and a payload was posted and fetched")
-    require_ill_while_stopped(podman)
+    require_unhealthy_while_stopped(podman)
     podman.run("stop", "--time", "20", NAME)
     if (code := podman.state()["ExitCode"]) != 0:
         raise SystemExit(f"SIGTERM has ended it with {code}")
@@ -145,7 +145,7 @@ def require_rights(podman):
         raise SystemExit("the volume is not writable")
 
 
-def require_ill_while_stopped(podman):
+def require_unhealthy_while_stopped(podman):
     pid = podman.state()["Pid"]
     os.kill(pid, signal.SIGSTOP)
     try:

@@ -53,7 +53,7 @@ def run(options):
         raise SystemExit("there is no such move; --only list prints all")
     with Site(options.sealpost, options.crowd) as site:
         daemon, _ = site.serve()
-        site.settle_people()
+        site.create_honest_users()
         codes = []
         site.fetched = site.send("alice", {"Payload": "for the fetches"})
         results, quiet = [], [look(site)]

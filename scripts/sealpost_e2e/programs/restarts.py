@@ -76,12 +76,12 @@ def add_options(parser):
 
 def run(options):
     with rig.Rig(options.sealpost) as site:
-        hold_up(site, options.proxy)
+        freeze_proxy(site, options.proxy)
     with rig.Rig(options.sealpost) as site:
         restart(site, options.proxy, options.count)
 
 
-def hold_up(site, kind):
+def freeze_proxy(site, kind):
     proxy, port = site.proxy(kind)
     # HAProxy's worker is a child of the started process, nginx is alone.
     children = pathlib.Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split()

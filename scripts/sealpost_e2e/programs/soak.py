@@ -106,7 +106,7 @@ def load(site, daemon, script, seconds):
             "--script", script, f"http://127.0.0.1:{site.port}/"],
         stdout=subprocess.PIPE,
     )
-    with crew.Crew(functools.partial(come_and_go, site, ends), ends=ends):
+    with crew.Crew(functools.partial(connect_and_leave, site, ends), ends=ends):
         while wrk.poll() is None:
             if daemon.poll() is not None:
                 raise SystemExit(f"the daemon ended with {daemon.returncode}: {site.log.read_text()[-2000:]}")
@@ -121,7 +121,7 @@ def load(site, daemon, script, seconds):
     return samples[:-1], wrk.communicate()[0]
 
 
-def come_and_go(site, ends):
+def connect_and_leave(site, ends):
     """Connections that make one request or none, and end."""
     turn = 0
     while not ends.wait(0.02):

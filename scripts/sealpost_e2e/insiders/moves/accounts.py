@@ -41,7 +41,7 @@ def sign_in_storm(insider):
         time.sleep(3)
         sign_in_as_owner(insider, HOME, "127.0.20.2")
 
-    insider.together([lambda: insider.keep_on(guess, threads=32, seconds=6), owner])
+    insider.together([lambda: insider.repeat(guess, threads=32, seconds=6), owner])
 
 
 @move(
@@ -65,6 +65,6 @@ def password_storm(insider):
 
     change = lambda number: insider.ask("PUT", "/api/users/current/password",
         {"Current": api.PASSWORD, "New": api.PASSWORD}, authorization=insider.password)
-    insider.together([lambda: insider.keep_on(change, threads=16, seconds=6), owner])
+    insider.together([lambda: insider.repeat(change, threads=16, seconds=6), owner])
     if sum(time > 1 for time in times):
         insider.harm(f"a remembered owner waited for {max(times):.1f} s")

@@ -40,7 +40,7 @@ def gone_tokens(insider):
         time.sleep(0.1)
         insider.register(lane, handle=f"{GONE}{number:08x}{word()}".ljust(64, "7"), id=id)
 
-    insider.keep_on(again, threads=4)
+    insider.repeat(again, threads=4)
 
 
 @move(
