@@ -1,4 +1,4 @@
-# Two stages: a toolchain that builds, and a Debian that runs. The same packages as in the Makefile.
+# Two stages: a toolchain that builds, and a Debian that runs. The packages are those of the Makefile.
 FROM swift:6.3-bookworm AS build
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
@@ -11,7 +11,7 @@ COPY examples/apple examples/apple
 COPY Migrations Migrations
 COPY Sources Sources
 COPY Tests Tests
-# What `sealpost --version` tells: make docker passes it.
+# The commit for `sealpost --version`, from `make docker`.
 ARG COMMIT
 RUN swift build --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
         ${COMMIT:+-Xlinker "--package-metadata={\"type\":\"git\",\"name\":\"sealpost\",\"commit\":\"$COMMIT\"}"} \
@@ -28,10 +28,10 @@ COPY --from=build /source/.build/release/sealpost /usr/local/bin/sealpost
 USER 65532:65532
 WORKDIR /var/lib/sealpost
 VOLUME /var/lib/sealpost
-# In a container the loopback address would be out of reach; publish the port to the host's loopback only.
+# The host cannot reach a container's loopback; publish the port on the host's loopback only.
 ENV SEALPOST_SERVER_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-# With a configuration file, override it: ["CMD", "sealpost", "health", "--config", FILE].
+# With a configuration file, override this: ["CMD", "sealpost", "health", "--config", FILE].
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["sealpost", "health"]
 ENTRYPOINT ["sealpost"]
 CMD ["serve"]

@@ -1,4 +1,4 @@
-# The two commands that matter: `make demo` and `make test`. Each installs what is missing and works on a bare machine.
+# Begin with `make demo` and `make test`. Each installs missing packages and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light nodejs openssl postgresql python3 strace
@@ -6,36 +6,36 @@ DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client podman prometheus runc \
 	slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk
-# Optimising across modules and linking the standard library in saves a tenth of the processor time of a request each. The
-# names of C files in messages begin at this folder, so that what is built does not tell where.
+# Cross-module optimization and the static standard library save a tenth of a request's CPU time.
+# The prefix map keeps this machine's paths out of the executable.
 RELEASE = --configuration release --static-swift-stdlib -Xswiftc -cross-module-optimization \
 	-Xcc -fmacro-prefix-map=$(CURDIR)=.
-# What only a debugger reads costs a good part of a debug build: make test DEBUG=
+# Debug information costs a large part of a debug build; `make test DEBUG=` adds it.
 DEBUG = -debug-info-format none
-# The commit, which the program tells with --version: a note of the linker's, which `readelf --notes` and coredumpctl show, too.
-# Without git there is none.
+# The commit, for --version: a linker's note, which `readelf --notes` and coredumpctl show, too.
+# It is empty without git.
 COMMIT := $(shell git describe --always --abbrev=12 --exclude='*' --dirty 2>/dev/null)
 NOTE = -Xlinker '--package-metadata={"type":"git","name":"sealpost","commit":"$(COMMIT)"}'
 SOURCES = Package.swift Migrations Sources Tests examples Benchmarks/Package.swift Benchmarks/Sources Fuzz/Package.swift \
 	Fuzz/Sources/Fuzz
-# The commit with which `make check` compares the prose.
+# `make check` compares the prose with this commit.
 BASE = HEAD~1
-# Executions of each of the fuzzer's targets, and which of them, if not all: make fuzz RUNS=100000 TARGETS="head json"
+# Executions and names of the fuzzer's targets: make fuzz RUNS=100000 TARGETS="head json"
 RUNS = 10000000
 TARGETS =
 
-# What `make install` and `make deb` take. Another executable than the default is taken as it is, and nothing is built.
+# `make install` and `make deb` use this executable, and build only the default one.
 PROGRAM = .build/release/sealpost
-# The simulators and the demonstration, beside it.
+# The simulators and the demonstration, in the same folder.
 DEMO = $(dir $(PROGRAM))sealpost-demo
-# Where `make install` puts it, below DESTDIR: sudo make install PREFIX=/opt/sealpost
+# The folders of `make install`, below DESTDIR: sudo make install PREFIX=/opt/sealpost
 PREFIX = /usr/local
 SYSCONFDIR = /etc
 UNITDIR = $(PREFIX)/lib/systemd/system
 BASH_COMPLETIONS = $(PREFIX)/share/bash-completion/completions
 FISH_COMPLETIONS = $(PREFIX)/share/fish/vendor_completions.d
 ZSH_COMPLETIONS = $(PREFIX)/share/zsh/site-functions
-# The package's version, if not that of the program and the commit, and the folder in which it is made.
+# The package's version (default: the program's and the commit), and its folder.
 VERSION =
 DEB_FOLDER = .build-deb
 
@@ -48,7 +48,7 @@ demo: packages
 test: packages test-packages
 	swift test $(DEBUG)
 
-# Lints and tests: a change lands only when this is green.
+# Lints and tests; every change must pass.
 check: packages test-packages
 	swift format lint --strict --recursive $(SOURCES)
 	scripts/wrap-comments --check Sources Tests
@@ -58,28 +58,28 @@ check: packages test-packages
 build: packages
 	swift build $(DEBUG)
 
-# What `make test` builds first.
+# Builds the tests for `make test`.
 build-tests: packages
 	swift build $(DEBUG) --build-tests
 
 release: packages
 	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost
 
-# The simulators and the demonstration, which only `make install`, `make deb` and some end-to-end programs need.
+# The simulators and the demonstration, for `make install`, `make deb` and some e2e programs.
 release-demo: packages
 	swift build $(RELEASE) $(if $(COMMIT),$(NOTE)) --product sealpost-demo
 
-# Requests a second against Hummingbird and nginx, pushes a second against libcurl and AsyncHTTPClient, a herd against plain
-# fetches, posts a second against PostgreSQL and a loop over SQLite, both on PostgreSQL against pgbench, the outbox there against
-# a bare prototype, and two servers there against one, as ratios of one run each. Each fails below its limits; make --keep-going
-# bench goes on with the others.
+# Ratios within one run: requests to Hummingbird and nginx, pushes to libcurl and AsyncHTTPClient, a
+# herd to plain fetches, posts to PostgreSQL and a loop over SQLite, PostgreSQL to pgbench, its outbox
+# to a prototype, and two servers to one. Each bench fails below its limits; `make --keep-going bench`
+# continues with the others.
 bench: bench-fetches bench-delivery bench-herd bench-posts bench-batches bench-postgresql bench-outbox bench-servers plots
 
-# A picture of each output that the benches have left in .build-benchmarks/results, also of one that ended below a limit.
+# Draws each bench's output in .build-benchmarks/results, also if it ended below a limit.
 plots:
 	scripts/make-plots .build-benchmarks/results
 
-# Each view of the console with a million devices and a hundred thousand notifications: some five minutes, 3 GiB of disk.
+# The console's views with a million devices: five minutes, 3 GiB of disk.
 console-grown: release
 	scripts/e2e run console-grown .build/release/sealpost
 
@@ -108,48 +108,40 @@ bench-outbox: bench-tools
 bench-servers: release bench-packages
 	scripts/e2e run bench-servers .build/release/sealpost
 
-# The instructions of a fetch, also as a ratio to another version's executable: make bench-instructions BASELINE=path
+# A fetch's instructions, compared with another executable: make bench-instructions BASELINE=path
 bench-instructions: release bench-packages
 	scripts/e2e run bench-instructions .build/release/sealpost $(if $(BASELINE),--baseline $(BASELINE))
 
-# What devices, notifications and pushes take on PostgreSQL at a million devices: some five minutes, 8 GiB of disk.
+# The size of rows on PostgreSQL with a million devices: five minutes, 8 GiB of disk.
 sizes: bench-tools
 	scripts/e2e run bench-sizes .build/release/sealpost .build-benchmarks/release
 
 bench-tools: release bench-packages
 	swift build $(RELEASE) --package-path Benchmarks --scratch-path .build-benchmarks
 
-# The CPU seconds of cold builds, of this commit and of an older one: half an hour, up to an hour on slow cores.
+# CPU seconds of cold builds, of this commit and an older one: half an hour to an hour.
 build-cost: packages
 	scripts/build-cost
 
-# Any bytes to the parsers of what comes from outside, under libFuzzer and the address sanitizer; some minutes each.
+# Fuzzes the parsers of external input with libFuzzer and the address sanitizer: minutes each.
 fuzz: packages
 	scripts/fuzz $(RUNS) $(TARGETS)
 
-# What each operation costs at a thousand, a hundred thousand and ten million stored notifications: some 15 minutes, 6 GiB of
-# disk.
+# The cost of each operation with up to ten million notifications: 15 minutes, 6 GiB of disk.
 growth: release e2e-packages
 	scripts/e2e run growth .build/release/sealpost
 
-# All tests beside processes that keep the machine busy, ten times, and on a quarter of a core: STRESS="--count 3 --filter Loss"
+# All tests on a busy machine, ten times, and on a quarter of a core: STRESS="--count 3 --filter Loss"
 STRESS =
 stress: packages test-packages
 	swift build $(DEBUG) --build-tests
 	scripts/stress-tests $(STRESS)
 
-# All tests under the thread sanitizer, in a build folder of its own.
+# All tests with the thread sanitizer, in a separate build folder.
 sanitize: packages test-packages
 	scripts/sanitize
 
-# The whole product at length: kill -9 in the middle of work and of a broadcast, a thousand restarts, proxies, clients and
-# caches of others, thousands of hostile, of idle and of busy connections, thousands of requests to each operation of
-# openapi.json, hostile pages in a browser, a million deliveries with faults, a search for secrets in all that is stored
-# and logged, senders behind a Squid, a quarter of an hour of full load in which nothing may grow, schemas of the past,
-# guesses at who has a password, the moves of hostile users, the console in a browser, and those of two servers of which
-# one dies, a Prometheus each of whose alerts fires and clears, the Debian package in a fresh Debian, the image on a
-# read-only root, a newcomer's way by README.md, the client for Android behind the proxies, and it and PushClient in two
-# processes that are killed, the memory of an extension's fetch, and the package without a server.
+# All end-to-end programs that pass or fail, for hours; `scripts/e2e list` says what each tests.
 e2e: release release-demo e2e-packages
 	SEALPOST_TEST_PROXIES=all swift test $(DEBUG) --filter EndToEnd
 	SEALPOST_TEST_FLIPS=10000 SEALPOST_TEST_ID_BITS=16 swift test $(DEBUG) --filter 'BitFlip|GuessedID'
@@ -194,12 +186,12 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run android-client .build/release/sealpost
 	$(MAKE) sanitize
 
-# The programs of e2e that take a few minutes at most; a scheduled workflow runs them.
+# The e2e programs that take a few minutes; a scheduled workflow runs them.
 QUICK = clients conditional lint-http schemathesis schemas oidc web-client canaries events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 
-# What a quarter of an hour of full load leaves behind: memory, descriptors, the log and the file must not grow.
+# A quarter of an hour of full load: memory, descriptors, the log and the file must not grow.
 soak: release release-demo e2e-packages
 	scripts/e2e run soak .build/release/sealpost
 
@@ -207,15 +199,15 @@ format:
 	swift format --in-place --recursive $(SOURCES)
 	scripts/wrap-comments Sources Tests
 
-# The pages of the libraries that apps link, in .build-docs; a page that names a symbol which is not there fails.
+# The DocC pages of the libraries that apps link, in .build-docs; a broken link to a symbol fails.
 docs: packages
 	scripts/make-docs
 
 docker:
 	docker build --build-arg COMMIT=$(COMMIT) --tag sealpost .
 
-# Installs what `make release` and `make release-demo` have built, with units, man pages, completions and an example of the configuration. A configuration
-# that is there stays as it is.
+# Installs the release builds with units, man pages, completions and an example configuration. An
+# existing configuration stays.
 install:
 	@test -x "$(PROGRAM)" || { echo "$(PROGRAM) is not there: run make release first" >&2; exit 1; }
 	@test -x "$(DEMO)" || { echo "$(DEMO) is not there: run make release-demo first" >&2; exit 1; }

@@ -1,4 +1,4 @@
-"""Every operation of the OpenAPI document: who may, what it takes, and what it answers."""
+"""Every operation of the OpenAPI document: its callers, its input and its answers."""
 
 import re
 
@@ -16,7 +16,7 @@ OPERATIONS = []
 
 
 def operation(method, path, id, tag, summary, description, role, *scopes, parameters=(), body=None, answers, problems=()):
-    """`role` is the least one, `None` for anybody; `problems` are those statuses that not every operation has."""
+    """`role` is the least one, `None` for anybody; `problems` are the statuses that not every operation has."""
     known = [] if role is None else [401, 403, 429]
     if role is not None and (method != "GET" or id == "getNotification"):
         known.append(507)
@@ -39,7 +39,7 @@ def operation(method, path, id, tag, summary, description, role, *scopes, parame
 
 
 def answer(description, content, more, role):
-    """An answer that is no problem. `content` is a media type and its schema, or the schema of JSON."""
+    """A successful answer. `content` is a media type and its schema, or the schema of JSON."""
     fields = EVERYWHERE | (LIMITED if role is not None else {})
     links = more.pop("links", None)
     fields |= more or NOT_STORED

@@ -1,4 +1,4 @@
-"""What the operations of the OpenAPI document share: words, parameters, fields of answers, problems and schemas."""
+"""Common parts of the OpenAPI operations: words, parameters, fields of answers, problems and schemas."""
 
 import pathlib
 import re
@@ -85,7 +85,7 @@ def time(description):
 
 
 def either(type, **rest):
-    """The schema of a member that may as well be null."""
+    """The schema of a member that may be null."""
     return {"type": [type, "null"]} | rest
 
 
@@ -94,7 +94,7 @@ def thing(required, properties, **rest):
 
 
 def codes():
-    """Every code of a problem with its status and its title, as the server has them."""
+    """The status and title of every problem's code, as the server has them."""
     text = (ROOT / "Sources/PushAPI/ProblemCode.swift").read_text()
     names = dict(re.findall(r'case (\w+) = "([a-z-]+)"', text))
     statuses = {}
@@ -845,7 +845,7 @@ PROBLEMS = {
     505: ("VersionNotSupported", "The server supports only HTTP/1.1 and HTTP/1.0."),
     507: ("InsufficientStorage", "The server's disk is full. Nothing was stored; the server accepts writes again once there is space."),
 }
-# What HTTP itself can be answered with, on any path.
+# The HTTP server's answers on any path.
 WIRE = (400, 408, 413, 414, 417, 421, 431, 500, 501, 503, 505)
 
 

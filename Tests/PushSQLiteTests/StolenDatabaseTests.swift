@@ -24,7 +24,7 @@ import Testing
         #expect(Set(columns).subtracting(page.keys).sorted() == [], "not in the page")
         #expect(Set(page.keys).subtracting(columns).sorted() == [], "no such column")
         let sealed = Set(SealedColumn.all.map { "\($0.table).\($0.column)" })
-        #expect(Set(page.filter { $0.value == "sealed" }.keys).subtracting(["index_secret.id"]) == sealed)
+        #expect(Set(page.filter { $0.value == "encrypted" }.keys).subtracting(["index_secret.id"]) == sealed)
     }
 
     /// Returns the description of each column, by `table.column`. The further columns of a line

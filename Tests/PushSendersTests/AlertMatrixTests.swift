@@ -6,7 +6,7 @@ import PushSimulators
 import PushTesting
 import Testing
 
-/// The table "What a push shows" in `docs/providers.md` lists what each sender really sends, as
+/// The table "Visible pushes" in `docs/providers.md` lists what each sender really sends, as
 /// its provider's simulator has received and accepted it.
 @Suite(.timeLimit(.minutes(5))) struct AlertMatrixTests {
     /// The first columns of a row: the sender, the alert, the kind of push that the provider
@@ -43,7 +43,7 @@ import Testing
     /// Returns the rows of the table, without its head.
     private static func documented() throws -> [Substring] {
         let page = try Repository.text(of: "docs/providers.md")
-        let section = try #require(page.components(separatedBy: "\n### What a push shows\n").dropFirst().first)
+        let section = try #require(page.components(separatedBy: "\n### Visible pushes\n").dropFirst().first)
         let table = try #require(section.components(separatedBy: "\n| sender |").dropFirst().first)
         return table.components(separatedBy: "\n#")[0].split(separator: "\n").filter { $0.hasPrefix("| `") }
     }

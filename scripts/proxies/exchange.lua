@@ -1,21 +1,21 @@
--- Answers a request with what the server says to another one: with the client's own fields, so that token, credentials and
--- the demand for a signature are those of the request that is never passed on.
+-- Answers a request with the server's answer to another one, sent with the client's own fields: token, credentials and
+-- Accept-Signature are those of the original request.
 --
--- PUT /exchanges says what is to be done, a line for each exchange, its parts separated by tabs:
---   method and beginning of the path of the request that is answered,
---   method, target and body of the one that is sent,
+-- PUT /exchanges sets the exchanges, one a line, with tabs between the parts:
+--   method and path prefix of the client's request,
+--   method, target and body of the replacement,
 --   "same" or "nobody" (without credentials), and "asked" or "less" (a signature without method and target).
--- Each line is for one request, the first that fits. What no line is for passes unchanged.
--- The line "as" and the Authorization field of an account passes all requests on with those credentials, until the next PUT.
--- GET /exchanges tells what was done, in the same lines, each with the status at its end.
+-- Each line works for one request, the first that matches. Other requests pass unchanged.
+-- The line "as" with an Authorization field passes all requests on with those credentials, until the next PUT.
+-- GET /exchanges lists the completed exchanges in the same form, each with the status at its end.
 local host, port = os.getenv("SEALPOST"):match("(.*):(%d+)")
 local planned, done = {}, {}
--- The credentials of the proxy's own account, while it shows them for those of its clients.
+-- The proxy account's credentials, while it uses them in place of its clients'.
 local own
 
 local LESS = 'sig=("@status" "content-digest" "mytoken";req)'
 
--- What the server says, as a whole: its end is that of the connection.
+-- Reads the server's answer until the connection ends.
 local function ask(method, target, headers, body)
     local lines = { method .. " " .. target .. " HTTP/1.1" }
     for name, values in pairs(headers) do

@@ -1,15 +1,15 @@
--- Asks the server, and hands on what it said in another form: how, says the variable HOW.
+-- Forwards the server's answers with the change that the variable HOW names.
 local host, port = os.getenv("SEALPOST"):match("(.*):(%d+)")
 local how = os.getenv("HOW")
 
 local forms = {
-    -- Another text, and the right length.
+    -- Another text, with the right length.
     rewrite = function(body) body = body:gsub("secret", "forged text"); return body, #body end,
-    -- One more member, as advertising is put into pages.
+    -- An extra member, like advertising in pages.
     inject = function(body) body = body:gsub("}%s*$", ',"Advertisement":"<script>"}'); return body, #body end,
     -- The first half, and then the end of the connection.
     cut = function(body) return body:sub(1, #body // 2), #body end,
-    -- The first half, as if there had never been more.
+    -- The first half, with its length as if complete.
     shorten = function(body) body = body:sub(1, #body // 2); return body, #body end,
     empty = function() return "", 0 end,
 }

@@ -1,4 +1,4 @@
-# Keeps every answer for an hour, whatever its fields say, and looks up by host and path only.
+# Caches every answer for an hour by host and path only, whatever its fields say.
 vcl 4.1;
 
 backend sealpost { .host = "127.0.0.1"; .port = "8080"; }

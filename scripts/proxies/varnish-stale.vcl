@@ -1,4 +1,4 @@
-# Keeps every answer for the time in which the server does not answer.
+# Keeps every answer for times when the server does not answer.
 vcl 4.1;
 
 backend sealpost { .host = "127.0.0.1"; .port = "8080"; }

@@ -1,5 +1,4 @@
-"""The whole product, tried from outside: `programs/` say whether it does what it promises, `benches/` how fast.
+"""End-to-end checks: `programs/` verify what the product promises, `benches/` measure its speed.
 
-Each module there is one program that `scripts/e2e run NAME` runs: its first words say what it tries, and what fails it. What
-programs share is in the modules beside this one.
+`scripts/e2e run NAME` runs a module of them; its docstring says what it tests and when it fails.
 """

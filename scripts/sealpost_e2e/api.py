@@ -1,4 +1,4 @@
-"""Requests to the daemon: credentials, one request with JSON, and the few that most programs make."""
+"""Requests to the daemon: credentials, JSON requests, and the calls that most programs make."""
 
 import base64
 import http.client
@@ -8,11 +8,11 @@ PASSWORD = "correct horse battery"
 
 
 class UnexpectedAnswer(http.client.HTTPException):
-    """The daemon has answered with a status that the program did not expect."""
+    """The daemon has answered with an unexpected status."""
 
 
 def basic(name, password=PASSWORD):
-    """The field of `Authorization` of a user."""
+    """A user's `Authorization` field."""
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
@@ -20,16 +20,16 @@ CREDENTIALS = basic("alice")
 
 
 def connect(port, timeout=60, context=None):
-    """A connection to a port of this machine, over TLS if there is a context for that."""
+    """A connection to a port of this machine, with TLS if there is a context."""
     if context:
         return http.client.HTTPSConnection("127.0.0.1", port, timeout=timeout, context=context)
     return http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
 
 def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(200, 201, 204)):
-    """A request, whose body is sent as JSON. What the answer's JSON holds, or its text if it has none.
+    """Sends a request with a JSON body. Returns the response's JSON, or its text.
 
-    Raises `UnexpectedAnswer` if its status is none of `expected`.
+    Raises `UnexpectedAnswer` if `expected` lacks its status.
     """
     text = None if body is None else json.dumps(body)
     connection.request(method, path, text, {"Authorization": credentials})
@@ -41,7 +41,7 @@ def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(
 
 
 def status(connection, path, credentials=CREDENTIALS, **fields):
-    """The status of the answer to a GET, with these fields beside the credentials."""
+    """The status of a GET with these fields and the credentials."""
     connection.request("GET", path, headers={"Authorization": credentials} | fields)
     response = connection.getresponse()
     response.read()
@@ -49,7 +49,7 @@ def status(connection, path, credentials=CREDENTIALS, **fields):
 
 
 def post(connection, order, **rest):
-    """Posts a payload, or a whole order. Its id."""
+    """Posts a payload, or a whole order. Returns its id."""
     return ask(connection, "POST", "/api/notifications", order, **rest)["Id"]
 
 
@@ -59,5 +59,5 @@ def fetch(connection, id, **rest):
 
 
 def sign_in(connection, name):
-    """The field of `Authorization` of a new session of a user."""
+    """The `Authorization` field of a new session."""
     return f"Bearer {ask(connection, 'POST', '/api/sessions', credentials=basic(name))['Token']}"

@@ -1,4 +1,4 @@
-"""A headless Chromium that is driven over the DevTools protocol, through a pipe."""
+"""A headless Chromium, controlled over the DevTools protocol through a pipe."""
 
 import http.server
 import json
@@ -7,15 +7,15 @@ import pathlib
 import subprocess
 import threading
 
-# Every name is this machine, and nothing is asked of the Internet. Certificates are made for the run.
+# All names resolve to this machine; no request reaches the Internet. Certificates are made for the run.
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
     "--host-resolver-rules=MAP * 127.0.0.1", "--ignore-certificate-errors", "--remote-debugging-pipe",
     "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable",
 ]
-# A password that was given to a server goes to it from the pages of all sites, and not only from its own: so it is in other
-# browsers, and here by the policy GloballyScopeHTTPAuthCacheEnabled. A foreign page can have nothing stronger.
+# The policy GloballyScopeHTTPAuthCacheEnabled lets pages of all sites use a cached password, as other browsers do.
+# A foreign page can have no stronger credentials.
 PREFERENCES = {"auth": {"globally_scoped_http_auth_cache_enabled": True}, "profile": {"cookie_controls_mode": 0}}
 
 
@@ -24,7 +24,7 @@ class Failure(Exception):
 
 
 class Chromium:
-    """A browser with a profile of its own in `folder`; used with `with`."""
+    """A browser with its own profile in `folder`; used with `with`."""
 
     def __init__(self, folder, executable="chromium"):
         (pathlib.Path(folder) / "Default").mkdir()
@@ -32,14 +32,14 @@ class Chromium:
         self.command = [executable, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
         self.lock, self.arrived = threading.Lock(), threading.Condition()
         self.number, self.answers, self.events = 0, {}, []
-        # Called with the session, the method and the parameters of each event, by the thread that listens.
+        # The listening thread calls these with session, method and parameters of each event.
         self.watchers = []
         self.ended = False
 
     def __enter__(self):
         read, self.output = os.pipe()
         self.input, write = os.pipe()
-        # It reads commands at number 3 and writes answers at number 4.
+        # The browser reads commands at descriptor 3 and writes answers at 4.
         shell = f'exec "$0" "$@" 3<&{read} 4>&{write}'
         self.process = subprocess.Popen(
             ["/bin/bash", "-c", shell, *self.command], pass_fds=[read, write],
@@ -59,7 +59,7 @@ class Chromium:
             self.process.wait()
 
     def listen(self):
-        """Takes in messages, each of which ends with a zero byte."""
+        """Reads messages, which end with a zero byte."""
         rest = b""
         while more := os.read(self.input, 65536):
             *messages, rest = (rest + more).split(b"\0")
@@ -83,7 +83,7 @@ class Chromium:
                 raise Failure(f"{what}: Chromium has {'ended' if self.ended else 'not answered'}")
 
     def call(self, method, session=None, **parameters):
-        """A command of the protocol. What it is answered with."""
+        """Sends a command of the protocol. Returns the response."""
         with self.lock:
             self.number += 1
             number = self.number
@@ -98,7 +98,7 @@ class Chromium:
         return answer["result"]
 
     def open(self, url):
-        """A page of its own, loaded."""
+        """A loaded page."""
         page = Page(self)
         page.navigate(url)
         return page
@@ -118,7 +118,7 @@ class Page:
         return self.browser.events.count((self.session, "Page.loadEventFired"))
 
     def navigate(self, url):
-        """Goes there, as by the address bar, and waits until it is loaded."""
+        """Navigates as by the address bar, and waits for the page to load."""
         before = self.loads()
         result = self.call("Page.navigate", url=url)
         if "errorText" in result:
@@ -129,7 +129,7 @@ class Page:
         self.browser.wait(lambda: self.loads() > before, 60, what)
 
     def evaluate(self, script):
-        """What an expression gives, or the promise that it makes."""
+        """The value of an expression, or of its promise."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True, userGesture=True)
         if "exceptionDetails" in answer:
             details = answer["exceptionDetails"]
@@ -141,7 +141,7 @@ class Page:
 
 
 class Pages:
-    """An empty page at each path of each name, over TLS if there is a context for that."""
+    """An empty page at each path of each name, with TLS if there is a context."""
 
     def __init__(self, context=None):
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self.Handler)

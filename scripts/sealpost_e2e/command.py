@@ -1,4 +1,4 @@
-"""What `scripts/e2e` does: it lists the programs, and runs one."""
+"""The command `scripts/e2e`: lists the programs, and runs one."""
 
 import argparse
 import ast
@@ -11,7 +11,7 @@ from sealpost_e2e.api import UnexpectedAnswer
 
 FOLDER = pathlib.Path(__file__).parent
 GROUPS = ("programs", "benches")
-# Where what the benches print is kept, for `scripts/make-plots`.
+# The folder for the benches' output, which `scripts/make-plots` reads.
 RESULTS = FOLDER.parents[1] / ".build-benchmarks/results"
 
 
@@ -21,12 +21,12 @@ def main():
     commands.add_parser("list", help="the programs, and what each does")
     run = commands.add_parser("run", help="run one; NAME --help has its options")
     run.add_argument("name", metavar="NAME")
-    # What follows the name is the program's own.
+    # The options behind the name belong to the program.
     options = parser.parse_args(sys.argv[1:3])
     modules = find_modules()
     if options.command == "list":
         for name, path in modules.items():
-            print(f"{name:16}{ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]}")
+            print(f"{name:19}{ast.get_docstring(ast.parse(path.read_text())).splitlines()[0]}")
     elif options.name in modules:
         run_program(options.name, modules[options.name], sys.argv[3:])
     else:
@@ -40,7 +40,7 @@ def find_modules():
 
 
 def run_program(name, path, arguments):
-    """Runs a program: its module has `run(options)`, and `add_options(parser)` if it takes more than the executable."""
+    """Runs a program's `run(options)`; its `add_options(parser)` may add options."""
     module = importlib.import_module(f"sealpost_e2e.{path.parent.name}.{path.stem}")
     parser = argparse.ArgumentParser(
         prog=f"e2e run {name}", description=module.__doc__, formatter_class=argparse.RawDescriptionHelpFormatter

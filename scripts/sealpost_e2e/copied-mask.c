@@ -1,5 +1,5 @@
-// Lets valgrind run programs of libdispatch: valgrind 3.19 writes into the mask of sigsuspend, and crashes
-// because libdispatch keeps that mask in read-only memory. The call gets a copy.
+// Lets valgrind run programs with libdispatch: valgrind 3.19 writes into the mask of sigsuspend, which libdispatch keeps
+// in read-only memory. This call passes a copy.
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/syscall.h>

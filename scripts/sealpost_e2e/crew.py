@@ -1,18 +1,18 @@
-"""Threads: works that are done at once, and works that go on until they are told to stop."""
+"""Threads: parallel jobs, and jobs that run until they are stopped."""
 
 import concurrent.futures
 import threading
 
 
 def together(work, values):
-    """Does a work with each value, all at once. What came of each; raises what the first failure has raised."""
+    """Calls a function with each value in parallel. Returns the results, or raises the first failure."""
     values = list(values)
     with concurrent.futures.ThreadPoolExecutor(len(values)) as pool:
         return list(pool.map(work, values))
 
 
 class Crew:
-    """A thread for each work, which must return soon after `ends` is set. The lock is for what the works share."""
+    """A thread for each job, which must return soon after `ends` is set. The lock is for shared values."""
 
     def __init__(self, *works, ends=None):
         self.lock, self.ends = threading.Lock(), ends or threading.Event()

@@ -1,4 +1,4 @@
-"""The Python environment that `make e2e-packages` has made, with the tools of others."""
+"""The Python environment of `make e2e-packages`, with third-party tools."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ ENVIRONMENT = pathlib.Path(__file__).resolve().parents[2] / ".venv-e2e"
 
 
 def enter():
-    """Goes on in that environment; to be called before anything is imported that is only there."""
+    """Restarts the program in that environment; to be called before importing anything of it."""
     if pathlib.Path(sys.prefix) == ENVIRONMENT:
         return
     python = ENVIRONMENT / "bin/python"

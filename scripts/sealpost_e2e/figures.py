@@ -1,4 +1,4 @@
-"""What is measured: percentiles, steady requests, and the line that tells whether a figure is within its bound."""
+"""Measurements: percentiles, steady requests, and the report of a figure and its limit."""
 
 import re
 import statistics
@@ -7,19 +7,19 @@ from sealpost_e2e import api, processes
 
 
 def percentile(values, part=99):
-    """The value that so many in a hundred do not exceed."""
+    """The value that this percentage does not exceed."""
     ordered = sorted(values)
     return ordered[len(ordered) * part // 100]
 
 
 def report(is_fine, text):
-    """Prints a line, marked if it tells of a failure. Whether it does not."""
+    """Prints a line, marked if it reports a failure. Returns whether it does not."""
     print(text if is_fine else f"FAILED: {text}", flush=True)
     return is_fine
 
 
 def report_medians(rounds, limits):
-    """Prints the median of each of the first columns beside the least that it may be, by name. Whether none is below."""
+    """Prints the medians of the first columns and their limits. Returns whether all reach them."""
     is_fine = True
     for column, (name, limit) in enumerate(limits.items()):
         median = statistics.median(row[column] for row in rounds)
@@ -29,7 +29,7 @@ def report_medians(rounds, limits):
 
 
 def steady_fetches(site, url, seconds, clients=8, rate=50):
-    """h2load asks at a fixed rate, by so many clients. The durations in seconds; ends the program if a request fails."""
+    """Requests at a fixed rate by h2load. Returns durations in seconds; ends the program at a failure."""
     log = site.folder / "durations"
     processes.run(
         "h2load", "--h1", "--clients", clients, "--rps", rate, "--duration", seconds, "--log-file", log,
@@ -43,9 +43,9 @@ def steady_fetches(site, url, seconds, clients=8, rate=50):
 
 
 def steady_load(url, script, seconds, connections=64, threads=2):
-    """wrk runs a script's requests, one after the other on each connection; ends the program if one fails.
+    """Sequential requests of wrk on each connection; ends the program at a failure.
 
-    Requests a second, and the milliseconds that 99 of 100 took at most.
+    Returns requests a second, and the 99th percentile in milliseconds.
     """
     return read_load(processes.run(
         "wrk", "--threads", threads, "--connections", connections, "--duration", f"{seconds}s", "--latency", "--script", script, url
@@ -53,7 +53,7 @@ def steady_load(url, script, seconds, connections=64, threads=2):
 
 
 def read_load(output):
-    """What wrk has printed: requests a second, and the milliseconds that 99 of 100 took at most."""
+    """Parses wrk's output: requests a second, and the 99th percentile in milliseconds."""
     if "Non-2xx" in output or "Socket errors" in output:
         raise SystemExit(output)
     number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
@@ -64,7 +64,7 @@ def read_load(output):
 
 
 def bench_rate(cluster, database, script, seconds, clients, threads):
-    """Transactions a second of so many clients of pgbench, which run a script's statements, prepared."""
+    """Transactions a second of pgbench's clients with a prepared script."""
     output = processes.run(
         *cluster.command("pgbench"), *cluster.address, "--no-vacuum", "-M", "prepared",
         "-c", clients, "-j", threads, "-T", seconds, "-f", script, database, cwd=cluster.folder,

@@ -1,10 +1,10 @@
-"""Proxies that do harm, as `Interferer+all.swift` has them, and a chain of them behind one port with TLS.
+"""Harmful proxies, as `Interferer+all.swift` has them, and a chain of them behind one port with TLS.
 
-The clients for Android and for browsers are held against this table, and the one in Swift against its own: `ProxyTableTests` compares the
-two, chain by chain and call by call, with what `python3 -m sealpost_e2e.interferers` prints.
+The clients for Android and for browsers are tested against this table, the Swift client against its own. `ProxyTableTests`
+compares the two with the output of `python3 -m sealpost_e2e.interferers`.
 
-A finding is what a client must make of a call: `TRUTH`, nothing is wrong with it; a set, one of these kinds of interference;
-`BELIEF`, something is wrong, and nobody can tell without signatures.
+A finding is the result that a client must report for a call: `TRUTH`, all is well; a set, one of these interferences; `BELIEF`,
+the answer is wrong, and only a signature can show it.
 """
 
 import json
@@ -22,16 +22,16 @@ CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
 TRUTH, BELIEF = "truth", "belief"
 NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy"}
-# More than the buffers of a proxy hold, and not to be compressed into them.
+# Longer than the buffers of a proxy, and incompressible.
 LONG = "secret " + random.Random(1).randbytes(16_000).hex()
 
 
 class Interferer(typing.NamedTuple):
-    """Files in `scripts/proxies`, the first is the one that clients see; and what is to be found of each call."""
+    """Files in `scripts/proxies`, beginning at the client, and the finding of each call."""
 
     files: tuple
     how: str
-    # Of the call, and of whether a key is pinned.
+    # Takes the call, and whether a key is pinned.
     finding: typing.Callable
     is_cache: bool = False
     needs_no_daemon: bool = False
@@ -51,7 +51,7 @@ def seen(signed_kind, *unsigned_kinds):
 
 
 def rewritten(call, signed):
-    # The other two answers have no text in them.
+    # The other two answers contain no text.
     if call in ("markAllRead", "register"):
         return TRUTH
     return {"signature"} if signed else BELIEF
@@ -66,11 +66,11 @@ def cached(call, signed):
 
 
 CACHES = [
-    # The only one that keeps answers to POST, too.
+    # The only one that also caches answers to POST.
     Interferer(("nginx-cache.conf",), "", lambda call, _: TRUTH if call == "markRead" else {"wrongEcho"}, is_cache=True),
     Interferer(("varnish-cache.vcl",), "", cached, is_cache=True),
     Interferer(("haproxy-cache.cfg",), "", cached, is_cache=True),
-    # Squid keeps nothing for requests with credentials until somebody has declared it to be public.
+    # Squid caches answers to requests with credentials only if they are declared public.
     Interferer(("squid-cache.conf", "nginx-public.conf"), "", cached, is_cache=True),
     Interferer(
         ("varnish-stale.vcl",), "", lambda call, _: {"wrongEcho"} if call in FETCHES else {"missingEcho"},
@@ -80,13 +80,13 @@ CACHES = [
 MEDDLERS = [
     Interferer(("nginx-rewrite.conf",), "", rewritten),
     Interferer(("haproxy-meddle.cfg",), "rewrite", rewritten),
-    # A member that nobody reads does no harm, but is not the server's.
+    # An extra member that no client reads is harmless, but changes the signed content.
     Interferer(
         ("haproxy-meddle.cfg",), "inject", lambda call, signed: {"signature"} if signed and call != "register" else TRUTH
     ),
     Interferer(("haproxy-meddle.cfg",), "cut", always("truncated")),
     Interferer(("nginx-chunk.conf", "haproxy-meddle.cfg"), "cut", always("truncated")),
-    # Nobody can see where these end too early, but for what is missing.
+    # The client cannot detect the early end itself, only the missing content.
     Interferer(("nginx-unsized.conf", "haproxy-meddle.cfg"), "cut", seen("signature", "notJSON", "unexpectedBody")),
     Interferer(("haproxy-meddle.cfg",), "shorten", seen("signature", "notJSON")),
     Interferer(("haproxy-meddle.cfg",), "empty", seen("signature", "unexpectedBody")),
@@ -109,7 +109,7 @@ PORTALS = [
     Interferer(("haproxy-refuse.cfg",), "401", always("missingEcho")),
     Interferer(("haproxy-refuse.cfg",), "500", always("missingEcho")),
     Interferer(("haproxy-unchanged.cfg",), "", always("missingEcho")),
-    # It knows the rule of MyToken, which is no secret.
+    # The proxy knows the rule of MyToken, which is public.
     Interferer(("haproxy-inventor.cfg",), "", lambda call, signed: {"signature"} if signed else BELIEF),
 ]
 HARMLESS = [
@@ -121,7 +121,7 @@ ALL = CACHES + MEDDLERS + PORTALS + HARMLESS
 
 
 class Chain:
-    """Proxies one behind the other, at one port, as a phone moves from network to network."""
+    """A chain of proxies at one port, as a phone moves from network to network."""
 
     def __init__(self, site):
         self.site = site
@@ -129,13 +129,13 @@ class Chain:
         self.running = []
 
     def replace(self, files, how="", upstream=None):
-        """Ends those that run and starts others, the last before the daemon unless `upstream` is another port. `haproxy` does no harm."""
+        """Replaces the chain; the last proxy asks the daemon, or `upstream`. `haproxy` does no harm."""
         self.stop()
         upstream = f"127.0.0.1:{upstream or self.site.port}"
         for number, file in reversed(list(enumerate(files))):
             port = self.port if number == 0 else processes.free_port()
             folder = self.site.folder / f"layer-{number}"
-            # What a cache has kept goes with it.
+            # The cache of a proxy ends with it.
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             kind = file.split("-")[0]
@@ -157,12 +157,12 @@ class Chain:
 
 
 def drain(process):
-    """Reads what a proxy goes on to say, which would fill the pipe and stop it."""
+    """Reads a proxy's output, which would otherwise fill the pipe and block it."""
     threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
 class TLSFront(listening.Listener):
-    """Ends TLS and passes bytes on to a port, whose connections end as theirs do."""
+    """Ends TLS and forwards bytes to a port; its connections end with their peers."""
 
     def __init__(self, port, certificate, key):
         self.to = port
@@ -180,8 +180,7 @@ class TLSFront(listening.Listener):
         there = threading.Thread(target=listening.pump, args=(client, server), daemon=True)
         there.start()
         listening.pump(server, client)
-        # The client's side ends with what the server has sent, whether that was all or not. The other thread waits for
-        # more of it, and OpenSSL then writes an alert: to another file, if that has the number of a closed socket by then.
+        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
         try:
             client.shutdown(socket.SHUT_RDWR)
         except OSError:
@@ -192,7 +191,7 @@ class TLSFront(listening.Listener):
 
 
 def table():
-    """What each chain is named, with what a client must make of each call, with a pinned key and without: for comparison."""
+    """Each chain's name and findings, with a pinned key and without, for the comparison."""
     return {
         interferer.name: {
             f"{call} {trust}": finding if isinstance(finding := interferer.finding(call, trust == "signatures"), str) else sorted(finding)

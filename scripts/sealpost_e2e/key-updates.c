@@ -1,4 +1,4 @@
-// Speaks TLS 1.3 and then only changes keys, asking the server to do so too; connects again whenever that is ended.
+// Connects with TLS 1.3, then only updates keys and requests the server's updates; reconnects when the server closes.
 //
 //   key-updates <port>
 #include <arpa/inet.h>
@@ -21,7 +21,7 @@ int main(int count, char **arguments) {
         if (connect(number, (struct sockaddr *)&address, sizeof address) == 0 && SSL_connect(session) == 1) {
             char answer[65536];
             struct pollfd ready = {.fd = number, .events = POLLIN};
-            // What the server answers is taken away unread, or it would take us for one that does not read.
+            // Discards the server's answers, which would otherwise block its writes.
             while (SSL_key_update(session, SSL_KEY_UPDATE_REQUESTED) == 1 && SSL_do_handshake(session) == 1)
                 if (poll(&ready, 1, 0) == 1 && recv(number, answer, sizeof answer, 0) <= 0) break;
         } else {

@@ -1,4 +1,4 @@
-"""What takes connections at a port of its own: relays, and receivers in the place of others."""
+"""Listeners at their own ports: relays, and receivers that replace other services."""
 
 import socket
 import ssl
@@ -6,7 +6,7 @@ import threading
 
 
 class Listener:
-    """Takes connections until it is closed; `serve(connection)` of a subclass has a thread for each."""
+    """Accepts connections until it is closed; each has a thread for a subclass's `serve(connection)`."""
 
     def __init__(self):
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
@@ -26,11 +26,11 @@ class Listener:
 
 
 def pump(source, target):
-    """Passes bytes on until the source ends, and says so to the target unless it speaks TLS."""
+    """Forwards bytes until the source ends, and shuts the target's side down unless it uses TLS."""
     try:
         while piece := source.recv(65_536):
             target.sendall(piece)
         if not isinstance(target, ssl.SSLSocket):
             target.shutdown(socket.SHUT_WR)
     except (OSError, ValueError):
-        pass  # One of them has gone.
+        pass  # A peer has gone.

@@ -5,17 +5,17 @@ import subprocess
 
 from sealpost_e2e import chromium, debian, processes
 
-# What a terminal prints behind each script, and when a command has failed: jobs that go on keep its output open.
+# A terminal's marks after a script and after a failed command, as background jobs keep its output open.
 DONE, FAILED = "\x1edone\n", "\x1efailed\n"
 
 
 class Machine:
-    """A Debian as its installer leaves it, booted by its systemd. It has a network of its own, in which each port is free."""
+    """A freshly installed Debian, booted by systemd in its own network, where all ports are free."""
 
     def __init__(self, folder, packages=(), mounted=()):
         self.folder, self.root = folder, folder / "root"
         debian.make_root(self.root, "systemd-sysv", "dbus", *packages)
-        # Who sits at it says yes to what apt-get asks.
+        # The person at the terminal answers yes to apt-get.
         (self.root / "etc/apt/apt.conf.d/90yes").write_text('APT::Get::Assume-Yes "true";\n')
         command = ["systemd-nspawn", "--register=no", "--keep-unit", "--private-network", "--boot", f"--directory={self.root}"]
         with open(folder / "boot.log", "w") as log:
@@ -36,13 +36,13 @@ class Machine:
         return state and state.stdout.strip() in ("running", "degraded")
 
     def leader(self):
-        """The number that the container's first process has outside; `None` before there is one."""
+        """The process id of the container's init on the host; `None` before it exists."""
         number = self.container.pid
         children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
         return next((child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n"), None)
 
     def entered(self, *command, has_archives=False):
-        """The command in the container, as root; with this machine's network if it is to reach the archives."""
+        """The command in the container, as root; optionally in this machine's network for the archives."""
         namespaces = ["--mount", "--uts", "--ipc", "--pid", *([] if has_archives else ["--net"])]
         return ["nsenter", f"--target={self.leader()}", *namespaces, "--root", "--wdns=/root", *map(str, command)]
 
@@ -65,7 +65,7 @@ class Machine:
 
 
 class Terminal:
-    """A shell of root's, which keeps its variables and its jobs from one script to the next."""
+    """A shell of root's, which keeps its variables and jobs between scripts."""
 
     def __init__(self, machine, has_archives=False, **environment):
         self.machine, self.script = machine, machine.root / f"root/pasted-{has_archives}"
@@ -75,7 +75,7 @@ class Terminal:
         )
 
     def run(self, script):
-        """What the script prints; ends the program at the first command that fails."""
+        """Runs a script. Returns its output; ends the program at the first failing command."""
         self.script.write_text(f"set -e\ntrap 'printf \\\\036failed\\\\n' EXIT\n{script}\n")
         self.shell.stdin.write(f"source /root/{self.script.name} </dev/null; printf '\\036done\\n'\n")
         self.shell.stdin.flush()

@@ -1,4 +1,4 @@
-"""What the programs about delivery share: an outbox that is filled while no daemon has it, and what became of it."""
+"""Common parts of the programs about delivery: filling the outbox without a daemon, and counting the outcomes."""
 
 import contextlib
 import hashlib
@@ -11,21 +11,21 @@ import uuid
 
 from sealpost_e2e import api, processes, receiver, rig, sealing, tls
 
-# An address at the provider, made of the user's and the device's number; WNS gives out its own.
+# A device's handle, made from the numbers of user and device; WNS issues its own.
 HANDLES = {
     "apns": "printf('%032x%032x', ?2, n)",
     "fcm": "printf('token-%016x%016x', ?2, n)",
     "wns": "(select url from channel where channel.n = number.n)",
 }
-# RFC 9562, section 5.8: where version and variant are, and what they must be.
+# RFC 9562, section 5.8: the positions and values of version and variant.
 VERSION_MASK, VERSION_8 = 0xF << 76 | 0x3 << 62, 0x8 << 76 | 0x2 << 62
 STATES = ("accepted", "expired", "failed", "cancelled")
-# Broadcasts: two replace each other, and one expires soon, so that every end occurs.
+# Broadcasts: two replace each other and one expires soon, so that every outcome occurs.
 BROADCASTS, COLLAPSING, SHORT = 10, (5, 6), 7
 
 
 class Outbox(rig.Rig):
-    """A rig whose daemon sends: alice may publish, and its log goes to the file `log`, which never fills a pipe."""
+    """A rig with senders: alice may publish, and the daemon's log is the file `log`."""
 
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, role="publisher", **settings)
@@ -33,7 +33,7 @@ class Outbox(rig.Rig):
         self.log = self.folder / "log"
 
     def serve(self):
-        """Starts a daemon and waits until it serves. The process, and the moment at which it was started."""
+        """Starts a daemon and waits until it serves. Returns the process and its start time."""
         position = self.log.stat().st_size if self.log.exists() else 0
         start = time.monotonic()
         process = self.start_blindly()
@@ -44,7 +44,7 @@ class Outbox(rig.Rig):
         return process, start
 
     def start_blindly(self):
-        """Starts a daemon and does not wait for it."""
+        """Starts a daemon without waiting."""
         with open(self.log, "a") as log:
             return self.start_daemon("--config", self.configuration, stderr=log)
 
@@ -54,9 +54,9 @@ class Outbox(rig.Rig):
             return log.read()
 
     def simulate(self, *faults, channels=1, options=()):
-        """Starts simulators of the providers, which go wrong by these rules, and configures the daemon for them.
+        """Starts simulators of the providers with these faults, and configures the daemon for them.
 
-        What they receive is in the file `received`, a line for each request. WNS has so many channels open.
+        They write a line for each request into the file `received`. WNS has this number of channels open.
         """
         demo = pathlib.Path(self.sealpost).with_name("sealpost-demo")
         if not demo.exists():
@@ -78,13 +78,13 @@ class Outbox(rig.Rig):
         return process
 
     def add_senders(self):
-        """Configures senders beside the simulated ones: event streams, and browsers at a service that is not there."""
+        """Configures senders for event streams, and for browsers at a service that does not exist."""
         with open(self.configuration, "a") as file:
             file.write("  stream: {type: stream}\n")
             file.write('  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["push.example.com"]}\n')
 
     def add_webhook(self):
-        """Configures a sender of webhooks, and starts its receiver, which takes everything."""
+        """Configures a sender of webhooks, and starts its receiver, which accepts everything."""
         certificate, key = tls.make_certificate(self.folder)
         hook = receiver.Receiver(certificate, key, receiver.accept)
         secret = receiver.write_secret(self.folder / "hook.secret")
@@ -93,18 +93,18 @@ class Outbox(rig.Rig):
         return hook
 
     def channels(self):
-        """The addresses that WNS has given out."""
+        """The addresses that WNS has issued."""
         return (self.folder / "simulators/channels").read_text().split()
 
     def await_log(self, simulators):
-        """Waits until the simulators, which write their log each second, have written all of it, and ends them."""
+        """Waits until the simulators have written their log, which they do every second, and ends them."""
         time.sleep(2)
         simulators.terminate()
         simulators.wait(timeout=60)
 
     @contextlib.contextmanager
     def database(self):
-        """A connection of its own; for writing only while no daemon runs."""
+        """A separate connection; it may write only while no daemon runs."""
         database = sqlite3.connect(self.folder / "var/sealpost.db", timeout=60, isolation_level=None)
         try:
             database.execute("pragma foreign_keys = on")
@@ -122,14 +122,14 @@ class Outbox(rig.Rig):
                     yield fields
 
     def tally(self):
-        """What has ever been enqueued, what it ended as, and what of it is pending, each counted by itself."""
+        """The numbers of pushes enqueued, settled by outcome, and pending, each counted separately."""
         with self.database() as database:
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
             pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
 
     def post_broadcasts(self, text, lifetime):
-        """Posts broadcasts, one of them with this lifetime in seconds. Their ids."""
+        """Posts broadcasts, one with this lifetime in seconds. Returns their ids."""
         connection, ids = self.connect(), []
         for number in range(BROADCASTS):
             more = {"CollapseKey": "latest"} if number in COLLAPSING else {"ExpiresIn": lifetime} if number == SHORT else {}
@@ -137,7 +137,7 @@ class Outbox(rig.Rig):
         return ids
 
     def wait_until_settled(self, seconds, what, process, pause=0.02):
-        """Waits until no push is pending; ends the program if that takes longer, or if `process` ends before."""
+        """Waits until no push is pending; ends the program at a timeout or at the end of `process`."""
         processes.wait_until(self.is_settled, seconds, what, process, pause)
 
     def is_settled(self):
@@ -148,9 +148,9 @@ class Outbox(rig.Rig):
 
 
 def add_devices(database, platform, count, each_user=1, tags=("news",), channels=()):
-    """Registers devices of new users, `each_user` of them each, with these tags beside the user's own."""
+    """Registers devices of new users, `each_user` devices each, with these tags and the user's own."""
     first = database.execute("select coalesce(max(id), 0) from user").fetchone()[0] + 1
-    # The last number that was ever given out: what is sealed is sealed to the number.
+    # The last number that was ever issued: encryption binds values to their number.
     last = database.execute("select coalesce((select seq from sqlite_sequence where name = 'device'), 0)").fetchone()[0]
     now, more = milliseconds(), "".join(f',"{tag}"' for tag in tags)
     with transaction(database):
@@ -196,7 +196,7 @@ def add_devices(database, platform, count, each_user=1, tags=("news",), channels
 
 
 def enqueue(database, limit=-1, lifetime=86_400):
-    """Puts a push to each device into the outbox, as a broadcast does that has been walked to its end. Its id."""
+    """Enqueues a push to each device, as a completed fan-out does. Returns the notification's id."""
     id, now = random.randrange(1, 1 << 31), milliseconds()
     with transaction(database):
         database.execute(
@@ -233,7 +233,7 @@ def enqueue(database, limit=-1, lifetime=86_400):
 
 
 def apns_id(seed, device):
-    """The id that a push has on every try, a UUID of version 8: see `Push.attemptID`."""
+    """The id of a push in all tries, a UUID of version 8: see `Push.attemptID`."""
     hash = hashlib.sha256(struct.pack(">qq", seed, device)).digest()
     return str(uuid.UUID(int=int.from_bytes(hash[:16], "big") & ~VERSION_MASK | VERSION_8))
 

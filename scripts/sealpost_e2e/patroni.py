@@ -1,4 +1,4 @@
-"""Three PostgreSQL on this machine's loopback that Patroni keeps, with one etcd: the primary may die or stand still."""
+"""Three PostgreSQL servers with Patroni and one etcd on loopback: the primary may die or freeze."""
 
 import json
 import os
@@ -14,12 +14,12 @@ import urllib.request
 
 from sealpost_e2e import postgresql, processes, rig
 
-# What `make e2e-packages` makes: Debian 12's Patroni, 3.0.2, loses acknowledged commits when a frozen primary thaws.
+# From `make e2e-packages`: Debian 12's Patroni 3.0.2 loses acknowledged commits when a frozen primary thaws.
 PROGRAM = rig.ROOT / ".venv-failover/bin/patroni"
 NAME = "sealpost"
-# What operators are given.
+# The configuration for operators.
 SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()
-# Seconds for which a primary that is silent stays the primary.
+# Seconds until a silent primary loses its lease.
 TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])
 COUNT = 3
 
@@ -34,9 +34,9 @@ class Member:
 
 
 class Patroni:
-    """The servers, with one empty database, for as long as the `with` lasts.
+    """The servers with one empty database, during the `with`.
 
-    With `is_safe`, strict synchronous replication: a commit is answered when a standby has it, or not at all.
+    With `is_safe`, strict synchronous replication: a commit is answered only after a replica has it.
     """
 
     def __init__(self, is_safe=True):
@@ -77,30 +77,30 @@ class Patroni:
 
     @property
     def url(self):
-        """The address, as it stands in the configuration."""
+        """The address for the configuration."""
         hosts = ",".join(f"127.0.0.1:{member.port}" for member in self.members)
         return f"postgres://{NAME}@{hosts}/{NAME}?sslmode=disable"
 
     def primary(self):
-        """The member that says that it is the primary; `None` if there is none."""
+        """The member that reports to be the primary, or `None`."""
         return next((member for member in self.members if self.says(member, "primary")), None)
 
-    def standbys(self):
+    def replicas(self):
         primary = self.primary()
         return [member for member in self.members if member is not primary]
 
     def wait_until_whole(self, seconds):
-        """Waits until both standbys have what the primary has, and either may take over."""
+        """Waits until both replicas have caught up, so that either may take over."""
         processes.wait_until(self.is_whole, seconds, "the whole cluster", pause=0.3)
 
     def is_whole(self):
-        # One that has just thawed says for a while that it is the primary, and counts standbys that have left it.
+        # A thawed member reports for a while to be the primary, and counts replicas that have left it.
         if sorted(self.says(member, "primary") for member in self.members) != [False] * (COUNT - 1) + [True]:
             return False
         primary = self.primary()
         if not all(self.says(member, "replica") for member in self.members if member is not primary):
             return False
-        # The vote of a standby that Patroni does not count yet does not help the other one to take over.
+        # A replica that Patroni does not count yet has no vote for the failover.
         if self.is_safe and sum(self.says(member, "quorum") for member in self.members) != COUNT - 1:
             return False
         done = subprocess.run(
@@ -111,7 +111,7 @@ class Patroni:
 
     def signal(self, member, number):
         """Sends a signal to Patroni and to all processes of its PostgreSQL."""
-        # Those first that start others.
+        # Parents first.
         for pid in [*([member.patroni.pid] if member.patroni else []), *self.servers(member)]:
             try:
                 os.kill(pid, number)
@@ -129,7 +129,7 @@ class Patroni:
                 pass
 
     def kill_receiver(self, member):
-        """Kills the process by which a standby gets what the primary writes, with what it has not written yet."""
+        """Kills a replica's receiving process, with everything that it has not written yet."""
         for pid in self.servers(member):
             try:
                 if b"walreceiver" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -138,32 +138,32 @@ class Patroni:
                 pass
 
     def start(self, member):
-        """Starts a member's Patroni, which starts its PostgreSQL and finds its place."""
-        # Of a folder Patroni reads all files in their order, each over those before.
+        """Starts a member's Patroni, which starts its PostgreSQL and joins the cluster."""
+        # Patroni reads all files of a folder in their order; later files override earlier ones.
         path = self.folder / f"{member.name}.configuration"
         path.mkdir(exist_ok=True)
         (path / "1.yaml").write_text(SETTINGS)
         (path / "2.yaml").write_text(json.dumps(self.configuration(member)))
         with open(self.folder / f"{member.name}.log", "a") as log:
             member.patroni = subprocess.Popen(
-                [*postgresql.step_down(), str(PROGRAM), str(path)], stdout=log, stderr=log, cwd=self.folder,
+                [*postgresql.as_server_user(), str(PROGRAM), str(path)], stdout=log, stderr=log, cwd=self.folder,
                 env={"PATH": os.environ["PATH"], "HOME": str(self.folder)},
             )
 
     def query(self, sql, database=NAME, user=NAME):
-        """The rows that a statement, which may be run twice, returns on the primary, as lists of texts."""
+        """The rows of a repeatable statement on the primary, as lists of texts."""
         deadline = time.monotonic() + 60
         while True:
             try:
                 text = processes.run(*self.psql(database, user, self.members), sql)
                 return [line.split("\t") for line in text.splitlines()]
             except SystemExit:
-                # A primary that was frozen takes a connection, and ends it once it learns that it is none any more.
+                # A primary that was frozen accepts a connection, and closes it when it learns of its demotion.
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.5)
 
-    # What follows is for this file only.
+    # Private to this file.
 
     def psql(self, database, user, members):
         hosts, ports = ",".join("127.0.0.1" for _ in members), ",".join(str(member.port) for member in members)
@@ -197,11 +197,11 @@ class Patroni:
         processes.wait_until(lambda: processes.listens(self.etcd_port), 30, "etcd", self.etcd, pause=0.1)
 
     def configuration(self, member):
-        """What differs from `config/patroni.yaml`: the member's addresses and folders, and no passwords on this machine's loopback."""
+        """The differences from `config/patroni.yaml`: addresses and folders, and no passwords on loopback."""
         at, rest = f"127.0.0.1:{member.port}", f"127.0.0.1:{member.rest_port}"
         dcs = {"postgresql": {"parameters": {"shared_buffers": "64MB", "unix_socket_directories": str(self.folder)}}}
         if not self.is_safe:
-            # A standby may be far behind, and takes over all the same.
+            # A replica may take over even if it is far behind.
             dcs |= {"maximum_lag_on_failover": 1 << 40, "synchronous_mode": False, "synchronous_mode_strict": False}
         return {
             "name": member.name,
@@ -213,6 +213,6 @@ class Patroni:
                 "bin_dir": str(pathlib.Path(postgresql.find("initdb")).parent), "pgpass": str(self.folder / f"pgpass-{member.name}"),
                 "pg_hba": ["local all all trust", "host replication replicator 127.0.0.1/32 trust", "host all all 127.0.0.1/32 trust"],
             },
-            # Of a machine, which processes cannot use here. Where machines fail over, it is required.
+            # A watchdog device, which processes cannot use here. Failover between machines requires it.
             "watchdog": {"mode": "off"},
         }

@@ -1,4 +1,4 @@
-"""A PostgreSQL of its own, with all of its safety on, which ends with the program."""
+"""A private PostgreSQL with all of its safety on, which ends with the program."""
 
 import os
 import pathlib
@@ -13,10 +13,9 @@ NAME = "sealpost"
 
 
 class Cluster:
-    """A server with one empty database, for as long as the `with` lasts.
+    """A server with one empty database, during the `with`.
 
-    Reached by a unix socket; over the loopback network if it is given a port, where clients are measured as if they were on another
-    machine.
+    It has a unix socket; with a port it listens on loopback, which measures clients as if they were on another machine.
     """
 
     def __init__(self, port=None, **settings):
@@ -42,14 +41,14 @@ class Cluster:
 
     @property
     def url(self):
-        """The address, as it stands in the configuration."""
+        """The address for the configuration."""
         if self.port:
             return f"postgres://sealpost@127.0.0.1:{self.port}/{NAME}?sslmode=disable"
         return f"postgres://sealpost@/{NAME}?host={self.folder}"
 
     @property
     def address(self):
-        """The same as options of the server's programs."""
+        """The same as options of PostgreSQL's programs."""
         host = ["-h", "127.0.0.1", "-p", str(self.port)] if self.port else ["-h", str(self.folder)]
         return [*host, "-U", "sealpost"]
 
@@ -58,7 +57,7 @@ class Cluster:
         with open(self.folder / "log", "a") as log:
             self.server = subprocess.Popen(
                 [*map(str, self.command("postgres")), "-D", str(self.folder / "data"), *settings], stdout=log, stderr=log,
-                # Readable for the server's user, whatever the program's own folder is.
+                # Readable for the server's user, even if the program's folder is not.
                 cwd=self.folder,
             )
         processes.wait_until(self.is_ready, 60, "the database", self.server, pause=0.05)
@@ -70,9 +69,9 @@ class Cluster:
             self.server.wait(timeout=60)
 
     def kill(self):
-        """Kills the server and all its backends, as a power cut would, but for the disk."""
+        """Kills the server and all its backends: a power cut that spares the disk."""
         self.stop(signal.SIGKILL)
-        # Backends notice that their parent is gone; the next server waits for the last of them.
+        # Backends end when they notice their parent's end; the next server waits for the last of them.
         pid = self.folder / "data/postmaster.pid"
         pid.unlink(missing_ok=True)
 
@@ -83,14 +82,14 @@ class Cluster:
         return done.returncode == 0
 
     def query(self, sql, database=NAME):
-        """The rows that a statement returns, as lists of texts."""
+        """The rows of a statement, as lists of texts."""
         text = processes.run(
             "psql", *self.address, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c", sql, database
         )
         return [line.split("\t") for line in text.splitlines()]
 
     def run_script(self, sql, database=NAME):
-        """Runs statements, each a transaction of its own."""
+        """Runs statements, each in its own transaction."""
         processes.run("psql", *self.address, "-v", "ON_ERROR_STOP=1", "-q", database, input=sql)
 
     def copy(self, name):
@@ -100,11 +99,11 @@ class Cluster:
         self.run_script(dump, name)
 
     def command(self, name):
-        return [*step_down(), find(name)]
+        return [*as_server_user(), find(name)]
 
 
 class Standby(Cluster):
-    """A server that follows a cluster's by asynchronous replication, for as long as the `with` lasts."""
+    """A replica of a cluster with asynchronous replication, during the `with`."""
 
     def __init__(self, primary):
         super().__init__(hot_standby="on")
@@ -121,7 +120,7 @@ class Standby(Cluster):
         return self
 
     def freeze(self):
-        """Nothing more is received, and the connection stays."""
+        """Stops receiving, and keeps the connection."""
         self.receiver = int(self.query("select pid from pg_stat_wal_receiver", "postgres")[0][0])
         os.kill(self.receiver, signal.SIGSTOP)
 
@@ -130,7 +129,7 @@ class Standby(Cluster):
 
 
 class Session:
-    """A session that stays open, for statements that follow each other fast."""
+    """A session that stays open, for statements in quick succession."""
 
     def __init__(self, cluster):
         self.process = subprocess.Popen(
@@ -146,7 +145,7 @@ class Session:
         self.process.wait()
 
     def query(self, sql):
-        """The rows that a statement returns, as lists of texts."""
+        """The rows of a statement, as lists of texts."""
         self.process.stdin.write(f"{sql};\n\\echo end\n")
         rows = []
         for line in self.process.stdout:
@@ -157,7 +156,7 @@ class Session:
 
 
 def find(name):
-    """The path of one of the server's programs, of its newest version."""
+    """The path of one of PostgreSQL's programs, in its newest version."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     path = str(found[-1]) if found else shutil.which(name)
     if not path:
@@ -165,6 +164,6 @@ def find(name):
     return path
 
 
-def step_down():
-    """The words before a command that run it as a user who may run the server, which refuses to run as root."""
+def as_server_user():
+    """The command prefix that switches to another user, as PostgreSQL refuses to run as root."""
     return ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"] if os.getuid() == 0 else []

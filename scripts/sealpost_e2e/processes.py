@@ -1,4 +1,4 @@
-"""Processes: what they say, what they use, and waiting for them."""
+"""Processes: their output, their resources, and waiting for them."""
 
 import os
 import pathlib
@@ -11,14 +11,14 @@ import time
 
 
 def begin_as_root(*options):
-    """Starts the program again by `sudo`, with those options, if it does not run as root. One that is ended from outside cleans up."""
+    """Restarts the program by `sudo` with these options unless it is root. SIGTERM still cleans up."""
     if os.geteuid() != 0:
         os.execvp("sudo", ["sudo", *options, sys.executable, *sys.argv])
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
 
 
 def run(*command, **options):
-    """Runs a command to its end. What it prints; ends the program if it fails."""
+    """Runs a command. Returns its output; ends the program if it fails."""
     done = subprocess.run(list(map(str, command)), **{"capture_output": True, "text": True} | options)
     if done.returncode:
         raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
@@ -26,7 +26,7 @@ def run(*command, **options):
 
 
 def wait_for_line(process, text):
-    """Reads standard error up to the line that contains `text`; ends the program if that never comes."""
+    """Reads standard error up to the line that contains `text`; ends the program if it is missing."""
     read = []
     for line in process.stderr:
         read.append(line)
@@ -36,7 +36,7 @@ def wait_for_line(process, text):
 
 
 def wait_until(condition, seconds, what, process=None, pause=0.02):
-    """Waits until a condition holds; ends the program if it does not in time, or if `process` ends before."""
+    """Waits until a condition holds; ends the program at a timeout or at the end of `process`."""
     deadline = time.monotonic() + seconds
     while not condition():
         if process and process.poll() is not None:
@@ -47,20 +47,20 @@ def wait_until(condition, seconds, what, process=None, pause=0.02):
 
 
 def terminate(process):
-    """SIGTERM. The exit code, and the rest of what the process says."""
+    """Sends SIGTERM. Returns the exit code and the remaining output."""
     process.send_signal(signal.SIGTERM)
     _, rest = process.communicate(timeout=60)
     return process.returncode, rest
 
 
 def processor_time(process):
-    """Seconds that a process's threads have run for, also those that have ended."""
-    # The process's clock, as clock_getcpuclockid(3) makes its number.
+    """CPU seconds of a process's threads, including ended ones."""
+    # The process's clock: clock_getcpuclockid(3) makes its number like this.
     return time.clock_gettime(~process.pid << 3 | 2)
 
 
 def wait_until_idle(process, most, seconds):
-    """Waits for a second in which a process uses at most `most` seconds of processor time."""
+    """Waits until a process uses at most `most` CPU seconds in a second."""
     def is_idle():
         before = processor_time(process)
         time.sleep(1)
@@ -70,7 +70,7 @@ def wait_until_idle(process, most, seconds):
 
 
 def memory(process, field="VmRSS"):
-    """Bytes of memory: resident, or the most that ever were (`VmHWM`)."""
+    """Bytes of memory: resident, or the peak (`VmHWM`)."""
     for line in pathlib.Path(f"/proc/{process.pid}/status").read_text().splitlines():
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
@@ -78,13 +78,13 @@ def memory(process, field="VmRSS"):
 
 
 def free_port():
-    """A port that nothing listens at."""
+    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 
 
 def listens(port):
-    """Whether something takes connections at a port."""
+    """Whether a server accepts connections at a port."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
     except ConnectionRefusedError:
@@ -93,7 +93,7 @@ def listens(port):
 
 
 def sockets(port):
-    """The kernel's rows of TCP sockets that are bound to a port: state, bytes to send, bytes to be read."""
+    """The kernel's rows of TCP sockets bound to a port: state, bytes to send, bytes to read."""
     for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
         _, local, _, state, queues, *_ = line.split()
         if local.endswith(f":{port:04X}"):
@@ -102,6 +102,6 @@ def sockets(port):
 
 
 def raise_descriptor_limit():
-    """As many descriptors as the machine allows, for thousands of connections."""
+    """Raises the descriptor limit to the machine's maximum, for thousands of connections."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -1,4 +1,4 @@
-"""An HTTPS server in the place of a provider or of a receiver of webhooks."""
+"""An HTTPS server that replaces a provider or a receiver of webhooks."""
 
 import base64
 import json
@@ -40,33 +40,33 @@ class Receiver(listening.Listener):
             pass  # The daemon went.
 
     def codes(self):
-        """The codes that confirm handles, in the order in which they came, each with its handle."""
+        """The codes that confirm handles, in order of arrival, each with its handle."""
         with self.lock:
             requests = list(self.requests)
         bodies = [json.loads(request.partition(b"\r\n\r\n")[2] or b"{}") for request in requests if b'"confirmation":' in request]
         return [(body["handle"], body["confirmation"]) for body in bodies]
 
     def code(self, handle):
-        """The last code that has come to a handle; waits for the first."""
+        """The last code for a handle; waits for the first."""
         found = lambda: [code for own, code in self.codes() if own == handle]
         processes.wait_until(found, 60, f"the code of {handle}")
         return found()[-1]
 
 
 def accept(request, number):
-    """The answer of a receiver that takes everything."""
+    """The answer of a receiver that accepts everything."""
     return b"HTTP/1.1 204 No Content\r\n\r\n"
 
 
 def write_secret(file, secret=bytes(32)):
-    """Writes what webhooks are signed with, as the configuration has it. The file."""
+    """Writes the signing secret of webhooks as the configuration has it. Returns the file."""
     file.write_text("whsec_" + base64.b64encode(secret).decode())
     file.chmod(0o600)
     return file
 
 
 def split(bytes):
-    """The first whole request, or nothing yet."""
+    """The first complete request, or `None`."""
     head, end, rest = bytes.partition(b"\r\n\r\n")
     if not end:
         return None

@@ -1,4 +1,4 @@
-"""A daemon on a socket that is held here, and a proxy before it."""
+"""A daemon on an inherited socket, and a proxy in front of it."""
 
 import os
 import pathlib
@@ -10,9 +10,9 @@ import time
 from sealpost_e2e import api, processes
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# Where the sources in C lie.
+# The folder of the C sources.
 FOLDER = ROOT / "scripts/sealpost_e2e"
-# One user makes the requests of thousands here.
+# A single user makes the requests of thousands.
 ROLES = ("DEVICE", "PUBLISHER", "ADMIN")
 QUOTAS = {
     **{f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES},
@@ -22,7 +22,7 @@ QUOTAS = {
 
 
 class Rig:
-    """A folder with a database and the user alice, and a listening socket for one daemon after the other.
+    """A folder with a database and the user alice, and a listening socket for successive daemons.
 
     With `quotas={}` the daemon has its default limits for each user.
     """
@@ -32,7 +32,7 @@ class Rig:
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-")
         self.folder = pathlib.Path(self.holder.name)
         settings = quotas | settings
-        # What a thread sanitizer must be told, if the daemon is built with it.
+        # The options of a thread sanitizer, if the daemon is built with it.
         kept = {name: os.environ[name] for name in ("PATH", "TSAN_OPTIONS") if name in os.environ}
         self.environment = kept | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}
         self.processes = []
@@ -44,21 +44,21 @@ class Rig:
         return self
 
     def __exit__(self, *_):
-        """Whatever has happened, nothing that was started goes on."""
+        """Ends all started processes in any case."""
         for process in self.processes:
             if process.poll() is None:
                 process.kill()
         self.holder.cleanup()
 
     def add_user(self, name, role="device", password=api.PASSWORD):
-        """Makes a user. No daemon may run."""
+        """Creates a user. No daemon may run."""
         subprocess.run(
             [self.sealpost, "user", "add", name, "--role", role, "--password-stdin"],
             input=password.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
         )
 
     def serve(self):
-        """Starts a daemon by socket activation and waits until it serves. The process, and the seconds that took."""
+        """Starts a daemon by socket activation and waits until it serves. Returns the process and the seconds."""
         start = time.monotonic()
         process = self.start_daemon()
         processes.wait_for_line(process, "serving")
@@ -66,8 +66,7 @@ class Rig:
 
     def start_daemon(self, *arguments, **options):
         """Starts a daemon by socket activation; `arguments` are more of `serve`'s."""
-        # The shell gives the socket the number 3, becomes the daemon and keeps its own number. It is bash because others
-        # know numbers of one digit only.
+        # bash makes the socket descriptor 3 and becomes the daemon; other shells know only one-digit numbers.
         command = f'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve "$@" 3<&{self.socket.fileno()}'
         return self.start(
             ["/bin/bash", "-c", command, self.sealpost, *map(str, arguments)],
@@ -75,7 +74,7 @@ class Rig:
         )
 
     def proxy(self, kind):
-        """Starts a proxy before the daemon. The process and its port."""
+        """Starts a proxy in front of the daemon. Returns the process and its port."""
         port = processes.free_port()
         process = self.start(
             [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder]

@@ -1,4 +1,4 @@
-"""Seals and hashes as the server does, for scripts that fill and read its database while it is not running."""
+"""Encrypts and hashes as the server does, for programs that use its database while it is stopped."""
 
 import base64
 import ctypes
@@ -18,7 +18,7 @@ CIPHER, CONTEXT = ctypes.c_void_p(crypto.EVP_aes_256_gcm()), ctypes.c_void_p(cry
 
 
 class DataKey:
-    """The first key of a keyring. Only payloads and alerts are bound to an `other` number than their row's: the sender's."""
+    """A keyring's first key. `other` is the sender's number, an additional binding of payloads and alerts."""
 
     def __init__(self, keyring):
         lines = [line.split() for line in keyring.read_text().splitlines() if line and line[0] != "#"]
@@ -33,7 +33,7 @@ class DataKey:
         return struct.pack(">BI", 1, self.number) + nonce + out.raw + tag.raw
 
     def open(self, column, row, sealed):
-        """The bytes; `None` for none."""
+        """Decrypts bytes; `None` stays `None`."""
         if sealed is None:
             return None
         nonce, text, tag = sealed[5 : 5 + NONCE], sealed[5 + NONCE : -TAG], sealed[-TAG:]
@@ -51,7 +51,7 @@ class DataKey:
 
 
 class Sealing(DataKey):
-    """That key, and the hashes of one database of SQLite: `sealed`, `opened` and `hashed` are functions of its SQL."""
+    """That key with a SQLite database's hashes; its SQL gets the functions `sealed`, `opened` and `hashed`."""
 
     def __init__(self, keyring, database):
         super().__init__(keyring)
@@ -62,11 +62,11 @@ class Sealing(DataKey):
         database.create_function("hashed", 2, self.hash)
 
     def hash(self, purpose, text):
-        """HMAC-SHA-256, cut to 16 bytes."""
+        """HMAC-SHA-256, truncated to 16 bytes."""
         return hmac.digest(self.derive(purpose), text.encode(), "sha256")[:16]
 
     def derive(self, purpose):
-        """The key for a purpose: HKDF's of the secret."""
+        """The key for a purpose, derived from the secret by HKDF."""
         if purpose not in self.keys:
             extracted = hmac.digest(bytes(32), self.secret, "sha256")
             self.keys[purpose] = hmac.digest(extracted, f"sealpost {purpose}".encode() + b"\1", "sha256")

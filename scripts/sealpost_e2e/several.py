@@ -1,4 +1,4 @@
-"""What the programs about several daemons with one database share: the daemons, a ledger, clients, and the comparison."""
+"""Common parts of the programs with several daemons on one database: a ledger, clients, the comparison."""
 
 import collections
 import functools
@@ -16,7 +16,7 @@ USERS = 50
 
 
 class Site(outbox.Outbox):
-    """Daemons with one database and one keyring, each with a socket of its own."""
+    """Daemons with one database and one keyring, each with its own socket."""
 
     def __init__(self, sealpost, cluster, count):
         super().__init__(sealpost, DATABASE=cluster.url)
@@ -24,14 +24,14 @@ class Site(outbox.Outbox):
         self.sockets = [self.socket] + [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(count - 1)]
         self.ports = [held.getsockname()[1] for held in self.sockets]
         self.daemons = [None] * count
-        # When each of them began to serve.
+        # The time when each of them began to serve.
         self.since = [0.0] * count
         self.handles = {}
 
     def prepare(self):
-        """Makes users with a device each, and starts the simulators and the daemons.
+        """Creates users with a device each, and starts the simulators and the daemons.
 
-        The simulators' process, and the credentials of each user.
+        Returns the simulators' process, and the credentials of each user.
         """
         names = [f"user{number}" for number in range(USERS)]
         for name in names:
@@ -44,7 +44,7 @@ class Site(outbox.Outbox):
 
     def begin(self, number):
         """Starts a daemon, and waits until it serves."""
-        # What is started by socket activation is handed this socket.
+        # Socket activation passes this socket to the daemon.
         self.socket = self.sockets[number]
         self.daemons[number], _ = self.serve()
         self.since[number] = time.monotonic()
@@ -61,7 +61,7 @@ class Site(outbox.Outbox):
         self.since[number] = time.monotonic()
 
     def register(self, name):
-        """Registers a device of a user; its handle is remembered by its registration's id."""
+        """Registers a device of a user, and keeps its handle by the registration's id."""
         connection = api.connect(self.ports[0])
         credentials = api.sign_in(connection, name)
         handle = secrets.token_hex(32)
@@ -71,15 +71,15 @@ class Site(outbox.Outbox):
         return credentials
 
     def leased(self, number):
-        """The pushes that are leased to a daemon, each as its notification and its device."""
-        # Under one of the numbers that this process has had.
+        """The pushes that are leased to a daemon, each as notification and device."""
+        # A process may have had several numbers.
         return {(int(notification), int(device)) for notification, device in self.cluster.query(
             "select notification_id, device from push join node on node.number = push.owner "
             f"where node.name like '% {self.daemons[number].pid}'"
         )}
 
     def pending(self, pushes):
-        """How many of these pushes have not ended."""
+        """The number of these pushes that have not ended."""
         rows = ", ".join(f"({notification}, {device})" for notification, device in pushes)
         return int(self.cluster.query(
             f"select count(*) from push where due_at is not null and (notification_id, device) in ({rows})"
@@ -90,12 +90,12 @@ class Site(outbox.Outbox):
 
 
 class Ledger:
-    """What clients were told, and what they were told wrongly."""
+    """The answers to the clients, and the wrong ones among them."""
 
     def __init__(self):
         self.lock = threading.Lock()
         self.posted = {}
-        # When posts were begun that were acknowledged, and when that was.
+        # The start and the acknowledgement of each acknowledged post.
         self.times = []
         self.faults = []
         self.counts = collections.Counter()
@@ -105,13 +105,13 @@ class Ledger:
             self.faults.append(text)
 
     def first_after(self, instant):
-        """When the first post was acknowledged that was begun after an instant; `None`: none yet."""
+        """The first acknowledgement of a post that began after an instant, or `None`."""
         with self.lock:
             return min((end for begin, end in self.times if begin > instant), default=None)
 
 
 class Clients(crew.Crew):
-    """Threads that post, and fetch what was posted, each time at another daemon, until they are told to stop."""
+    """Threads that post and fetch, each time at another daemon, until they are stopped."""
 
     def __init__(self, site, ledger, credentials, posters, fetchers):
         self.site, self.ledger, self.credentials = site, ledger, credentials
@@ -123,12 +123,12 @@ class Clients(crew.Crew):
         while not self.ends.is_set():
             port = chance.choice(self.site.ports)
             try:
-                # A socket is held here while its daemon is dead: a request waits for the next one, but no longer than this.
+                # The socket of a dead daemon stays open: a request waits for the next one up to this timeout.
                 connection = connections.setdefault(port, api.connect(port, timeout=20))
                 work(connection, chance)
             except api.UnexpectedAnswer as answer:
                 connections.pop(port).close()
-                # The database's row locks and a full queue are told as busy.
+                # The server answers 503 at a lock of the database and with a full queue.
                 if " 503 " in str(answer) or " 429 " in str(answer):
                     self.ledger.counts["refused"] += 1
                 else:
@@ -157,9 +157,9 @@ class Clients(crew.Crew):
 
 
 def missing(site, number, ledger, credentials):
-    """How many acknowledged notifications a daemon does not give to their recipients."""
+    """The number of acknowledged notifications that a daemon does not give to their recipients."""
     connection, count = api.connect(site.ports[number]), 0
-    # Each daemon is asked for a part, so that all is asked for once.
+    # Each daemon serves a part, so that each notification is fetched once.
     for id, (user, payload) in list(ledger.posted.items())[number :: len(site.ports)]:
         try:
             count += api.fetch(connection, id, credentials=credentials[user]) != payload
@@ -169,7 +169,7 @@ def missing(site, number, ledger, credentials):
 
 
 def show(faults, site):
-    """Prints the first wrong answers, and what the daemons' log says of failures."""
+    """Prints the first wrong answers, and the failures in the daemons' log."""
     for fault in faults[:5]:
         print(fault)
     for line in [line for line in site.read_log().decode().splitlines() if faults and "level=error" in line][-10:]:
@@ -177,7 +177,7 @@ def show(faults, site):
 
 
 def pushes(site):
-    """Of each push that the simulators got: the seconds since 1970, its id, and the outcome."""
+    """The pushes at the simulators: the seconds since 1970, the id, and the outcome."""
     with open(site.folder / "received") as file:
         for line in file:
             at, _, push, outcome, *_ = line.split()
@@ -185,8 +185,7 @@ def pushes(site):
 
 
 def compare(site, ledger):
-    """How many acknowledged notifications lack a push, how many pushes have another id, and which ones came more than once, each
-    as its notification and its device."""
+    """The numbers of notifications without a push and of pushes with another id, and the duplicates."""
     seeds = {int(id): int(seed) for id, seed in site.cluster.query("select id, seed from notification")}
     devices = {id: int(number) for id, number in site.cluster.query("select id, number from device")}
     users = {int(id): int(device) for id, device in site.cluster.query("select notification_id, device from push_end")}

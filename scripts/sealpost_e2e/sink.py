@@ -1,4 +1,4 @@
-"""`push-sink`, which takes pushes as APNs does and only counts them."""
+"""`push-sink`, which accepts pushes as APNs does and only counts them."""
 
 import mmap
 import struct
@@ -14,7 +14,7 @@ senders:
 
 
 class Sink:
-    """`push-sink` with a key of its own, and what it has counted; the site's daemon is configured to send to it."""
+    """`push-sink` with its own key, and its count; the site's daemon is configured to send to it."""
 
     def __init__(self, site, program):
         certificate, key = tls.make_certificate(site.folder)
@@ -38,5 +38,5 @@ class Sink:
 
     @property
     def first(self):
-        """When the first push came, in seconds of the monotonic clock."""
+        """The arrival of the first push, in seconds of the monotonic clock."""
         return struct.unpack_from("=Q", self.memory, 8)[0] / 1e9

@@ -6,7 +6,7 @@ from sealpost_e2e import processes
 
 
 def make_certificate(folder):
-    """A certificate for localhost, signed by itself, and its key: `certificate.pem` and `key.pem`."""
+    """A self-signed certificate for localhost and its key: `certificate.pem` and `key.pem`."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     processes.run(
         "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2,
@@ -16,12 +16,12 @@ def make_certificate(folder):
 
 
 def make_signing_key(path):
-    """A key as APNs gives it out."""
+    """A key as APNs issues it."""
     processes.run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", path)
 
 
 def trusting():
-    """A client's context that takes any certificate."""
+    """A client's context that accepts any certificate."""
     context = ssl.create_default_context()
     context.check_hostname = False
     context.verify_mode = ssl.CERT_NONE

@@ -1,1 +1,1 @@
-"""What the program `prometheus` does to have each alert of config/alerts.yml fire and clear, by the alerts' groups."""
+"""Faults for the program `prometheus`, by groups of config/alerts.yml: each alert fires and clears."""

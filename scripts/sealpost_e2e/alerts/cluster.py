@@ -1,4 +1,4 @@
-"""Trouble of two daemons with PostgreSQL: a server, a standby, the database, the keys of days."""
+"""Faults of two daemons with PostgreSQL: of a server, a replica, the database and the day keys."""
 
 import datetime
 import functools
@@ -10,15 +10,15 @@ from sealpost_e2e import api, crew, postgresql, processes, several
 from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
-# Clients that write while the database does not confirm, each on a connection of its own.
+# Clients that write while the database confirms nothing, each on its own connection.
 WRITERS = 300
 FETCHERS = 4
-# Seconds for which a table is locked: shorter than the daemon has patience.
+# Seconds of a table's lock: shorter than the daemon's timeout.
 LOCKED = 1.2
 
 
 def run(options, left_out):
-    """Makes trouble. The alerts that have fired and cleared."""
+    """Causes the faults. Returns the alerts that have fired and cleared."""
     with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, 2) as site:
         site.add_user("ada", "admin")
         site.simulate()
@@ -31,8 +31,8 @@ def run(options, left_out):
             lose_standby(cluster, watch)
             lock_table(site, cluster, watch)
             confirm_nothing(site, cluster, watch)
-            forget_day_keys(cluster, watch)
-            keep_day_keys(site, watch)
+            leave_late_report(cluster, watch)
+            keep_old_day_key(site, watch)
         return watch.fired
 
 
@@ -52,7 +52,7 @@ def lose_database(cluster, watch):
 
 
 def lose_standby(cluster, watch):
-    """A standby stands still while much is written, goes on, and dies."""
+    """A replica freezes during many writes, resumes, and dies."""
     with postgresql.Standby(cluster) as standby:
         processes.wait_until(lambda: watch.value("max(sealpost_database_standbys)") == 1, 60, "the standby", standby.server)
         standby.freeze()
@@ -81,7 +81,7 @@ def lock_table(site, cluster, watch):
             try:
                 api.fetch(connection, id, credentials=credentials)
             except api.UnexpectedAnswer:
-                # On a busy machine a fetch may run out of patience.
+                # A fetch may time out on a busy machine.
                 connection.close()
 
     def lock():
@@ -97,7 +97,7 @@ def lock_table(site, cluster, watch):
 
 
 def confirm_nothing(site, cluster, watch):
-    """No commit is confirmed, as a synchronous standby is missing, and many clients write."""
+    """A missing synchronous replica stops all commits while many clients write."""
     ends = threading.Event()
     credentials = api.sign_in(api.connect(site.ports[0]), "alice")
 
@@ -122,10 +122,10 @@ def confirm_nothing(site, cluster, watch):
     watch.await_clear("SealpostDatabaseStalled", "SealpostDatabaseSlow")
 
 
-# MARK: Keys of days
+# MARK: Day keys
 
-def forget_day_keys(cluster, watch):
-    """A server that is off has left what it said of its file."""
+def leave_late_report(cluster, watch):
+    """A stopped server has left the report of its day keys in the database."""
     day = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=5)).timestamp() // 86400
     cluster.query(f"insert into day_key_holder (place, day, at) values ('off:/var/lib/sealpost/day-keys', {day:.0f}, {time.time() * 1000:.0f})")
     watch.await_firing("SealpostDayKeysLate")
@@ -133,8 +133,8 @@ def forget_day_keys(cluster, watch):
     watch.await_clear("SealpostDayKeysLate")
 
 
-def keep_day_keys(site, watch):
-    """A day passes without a new key: the stand-in tells of it."""
+def keep_old_day_key(site, watch):
+    """A day passes without a new key; the stand-in reports it."""
     with stand_in.StandIn(site.ports[0]) as target:
         watch.configure([f"127.0.0.1:{target.port}"])
         day = (int(time.time()) // 86400 - 2) * 86400

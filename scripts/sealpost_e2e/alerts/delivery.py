@@ -1,4 +1,4 @@
-"""Trouble with what a daemon with SQLite sends: providers and a receiver that refuse, queues, a database that cannot be written."""
+"""Faults of a daemon's deliveries with SQLite: refusals, backlogs, a locked database."""
 
 import contextlib
 import datetime
@@ -10,14 +10,14 @@ import time
 from sealpost_e2e import api, crew, outbox, processes, receiver, tls
 from sealpost_e2e.alerts import watch as watching
 
-# Devices of the lane that is slow, and the pushes that it sends in a second.
+# Devices of the slow lane, and its pushes a second.
 DEVICES, RATE = 12_000, 20
 # Posts that wait while the database is locked.
 POSTS = 4000
 
 
 def run(options, left_out):
-    """Makes trouble. The alerts that have fired and cleared."""
+    """Causes the faults. Returns the alerts that have fired and cleared."""
     processes.raise_descriptor_limit()
     with outbox.Outbox(options.sealpost) as site:
         hook = prepare(site)
@@ -32,7 +32,7 @@ def run(options, left_out):
 
 
 class Hook:
-    """The receiver of events, which takes them or answers 500."""
+    """The receiver of events, which accepts them or answers 500."""
 
     def __init__(self, site):
         certificate, key = tls.make_certificate(site.folder)
@@ -50,7 +50,7 @@ class Hook:
 
 
 def prepare(site):
-    """An administrator, a simulated WNS with one device, an FCM that is slow for its many devices, and a receiver of events."""
+    """A simulated WNS with one device, a slow FCM with many, and a receiver of events."""
     site.add_user("ada", "admin")
     site.simulate()
     text = site.configuration.read_text()
@@ -66,7 +66,7 @@ def post(site, to="news", **rest):
 
 
 def pause_lane(site, watch, daemon):
-    """The provider refuses the secret until the right one is back."""
+    """The provider refuses the secret until it is restored."""
     secret = site.folder / "simulators/wns.secret"
     right = secret.read_text()
     reload(site, daemon, secret, "wrong")
@@ -78,7 +78,7 @@ def pause_lane(site, watch, daemon):
 
 
 def reload(site, daemon, file, text):
-    """Changes a file with credentials, and has the daemon read it."""
+    """Changes a file with credentials, and reloads the daemon."""
     position = site.log.stat().st_size
     file.write_text(text)
     daemon.send_signal(signal.SIGHUP)
@@ -97,9 +97,9 @@ def refuse_events(site, watch, hook):
 
 
 def lose_events(site, watch, hook, daemon):
-    """Events grow older than they are kept while the receiver refuses them: their times are put back in the database."""
+    """Events expire while the receiver refuses them: this moves their times in the database."""
     hook.refuses = True
-    # Two, as the newest event is never deleted.
+    # The server never deletes the newest event, so two expire.
     post(site)
     post(site)
     time.sleep(2)
@@ -116,7 +116,7 @@ def lose_events(site, watch, hook, daemon):
 # MARK: The queue
 
 def fill_queue(site, watch):
-    """The slow lane is posted more than it sends, and what expires meanwhile; then the database is locked."""
+    """Posts overload the slow lane; some of them expire; then the database is locked."""
     post(site, "many", ExpiresIn=2)
     watch.await_firing("SealpostPushesFailing", lane="fcm")
     watch.await_clear("SealpostPushesFailing")
@@ -144,7 +144,7 @@ def fill_queue(site, watch):
 
 @contextlib.contextmanager
 def locked(site):
-    """Another program has begun to write to the database, and does not end."""
+    """Another program's write transaction stays open."""
     with contextlib.closing(sqlite3.connect(site.folder / "var/sealpost.db", timeout=60, isolation_level=None)) as database:
         database.execute("begin immediate")
         yield
@@ -152,7 +152,7 @@ def locked(site):
 
 
 class Posters(crew.Crew):
-    """Many clients that post, each on a connection of its own, as long as the `with` lasts; they are told 503."""
+    """Many clients post, each on its own connection, during the `with`; the server answers 503."""
 
     def __init__(self, site, credentials):
         self.port, self.credentials = site.port, credentials

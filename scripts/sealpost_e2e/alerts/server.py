@@ -1,4 +1,4 @@
-"""Trouble of one daemon with SQLite: its process, its certificates, its log, its clients."""
+"""Faults of one daemon with SQLite: of its process, certificates, log and clients."""
 
 import datetime
 import os
@@ -14,9 +14,9 @@ from sealpost_e2e import api, outbox, processes, tls
 from sealpost_e2e.alerts import watch as watching
 
 MOST_CONNECTIONS = 200
-# Sign-ins at a time: more than wait to be hashed, each of another address.
+# Parallel sign-ins, each from its own address: more than the queue for hashing holds.
 SIGN_INS = 400
-# Requests whose lines are more than the pipe and the queue of the log hold.
+# Requests whose log lines overflow the pipe and the queue of the log.
 REQUESTS = 6000
 CLIENT_AUTHORITY = """
 [ca]
@@ -28,7 +28,7 @@ default_md = sha256
 
 
 def run(options, left_out):
-    """Makes trouble. The alerts that have fired and cleared."""
+    """Causes the faults. Returns the alerts that have fired and cleared."""
     settings = {"SERVER_LIMITS_MAXCONNECTIONSPERADDRESS": MOST_CONNECTIONS}
     with outbox.Outbox(options.sealpost, **settings) as site:
         site.add_user("ada", "admin")
@@ -58,7 +58,7 @@ def guess_passwords(site, watch):
 
 
 def sign_in_often(site, watch):
-    """Sign-ins of many names from many addresses at a time."""
+    """Signs in many names from many addresses at the same time."""
     opened = []
     for number in range(SIGN_INS):
         source = f"127.1.{number // 250}.{number % 250 + 1}"
@@ -66,7 +66,7 @@ def sign_in_often(site, watch):
     for number, one in enumerate(opened):
         credentials = api.basic(f"nobody-{number}")
         one.sendall(f"GET /api/register HTTP/1.1\r\nHost: h\r\nAuthorization: {credentials}\r\n\r\n".encode())
-    # Not for all answers: the alert may be over before so many passwords are hashed.
+    # The alert may clear before the server has hashed all passwords, so one refusal is enough.
     if not is_any_refused(opened):
         raise SystemExit("all sign-ins were hashed")
     watch.await_firing("SealpostSignInsBusy")
@@ -76,7 +76,7 @@ def sign_in_often(site, watch):
 
 
 def is_any_refused(opened):
-    """Whether one of the connections is answered that the server is busy."""
+    """Whether the server answers a connection that it is busy."""
     waiting = set(opened)
     while waiting:
         ready = select.select(waiting, [], [], 60)[0]
@@ -102,7 +102,7 @@ def connect(site, count):
 
 
 def is_closed(connection):
-    """Whether the daemon has answered or closed a connection that has asked nothing."""
+    """Whether the daemon has answered or closed a connection that sent nothing."""
     try:
         connection.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except BlockingIOError:
@@ -113,7 +113,7 @@ def is_closed(connection):
 
 
 def use_descriptors(site, watch, daemon):
-    """Connections use nearly all descriptors that the process is then allowed."""
+    """Connections use nearly all descriptors of the process."""
     opened = connect(site, MOST_CONNECTIONS - 20)
     usual = resource.prlimit(daemon.pid, resource.RLIMIT_NOFILE)
     processes.wait_until(lambda: descriptors(daemon) > len(opened), 30, "the connections", daemon)
@@ -145,7 +145,7 @@ def restart_often(site, watch, daemon):
 
 
 def kill(site, watch, daemon):
-    """The daemon dies; with the next one a secret is about to expire, and with the one after that it is not."""
+    """The daemon dies. The next one has a secret that expires soon; the one after it has not."""
     daemon.kill()
     daemon.wait()
     watch.await_firing("SealpostDown", severity="critical")
@@ -165,7 +165,7 @@ def kill(site, watch, daemon):
 
 
 def stop_reading_log(site, watch, daemon):
-    """The log goes into a pipe that nobody reads, and then somebody does."""
+    """Nobody reads the pipe of the log for a while."""
     processes.terminate(daemon)
     site.environment["SEALPOST_LOG_LEVEL"] = "debug"
     daemon = site.start_daemon("--config", site.configuration)
@@ -193,7 +193,7 @@ def forget_target(watch):
 # MARK: Certificates
 
 def revoke(options, left_out):
-    """A daemon that speaks TLS is given a revocation list which ends soon, and then one which does not."""
+    """A daemon with TLS gets a revocation list that expires soon, and then one that does not."""
     with outbox.Outbox(options.sealpost) as site:
         site.add_user("ada", "admin")
         certificate, key = tls.make_certificate(site.folder)

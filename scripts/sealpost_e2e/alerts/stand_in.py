@@ -1,4 +1,4 @@
-"""A stand-in for a daemon: it hands out the daemon's metrics as they are, but for the values that it was told to change."""
+"""A stand-in for a daemon: it serves the daemon's metrics, with some values changed."""
 
 import http.server
 import re
@@ -8,7 +8,7 @@ from sealpost_e2e import api, processes
 
 
 class StandIn:
-    """A target for Prometheus before the daemon at a port, for as long as the `with` lasts."""
+    """A target for Prometheus in front of a daemon, during the `with`."""
 
     def __init__(self, port):
         self.values = {}
@@ -42,7 +42,7 @@ class StandIn:
         self.server.server_close()
 
     def changed(self, text):
-        """The metrics with the values changed; ends the program if the daemon has no such metric."""
+        """The metrics with the changed values; ends the program if the daemon lacks such a metric."""
         for name, value in self.values.items():
             text, count = re.subn(rf"(?m)^({name}(?:{{.*}})?) .*$", rf"\g<1> {value}", text)
             if not count:
@@ -51,8 +51,8 @@ class StandIn:
 
 
 def fire(watch, stand_in, name, metric, value):
-    """Changes a metric until an alert has fired, and then no longer until it has cleared."""
-    # An increase is one of a series that was there before.
+    """Changes a metric until an alert has fired, and restores it until the alert has cleared."""
+    # Prometheus computes an increase only for a series that existed before.
     before = f'{metric}{{instance="127.0.0.1:{stand_in.port}"}}'
     processes.wait_until(lambda: watch.value(before) is not None, 60, f"a scrape of {metric}", watch.process, pause=0.1)
     stand_in.values[metric] = value

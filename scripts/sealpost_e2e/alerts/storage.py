@@ -1,4 +1,4 @@
-"""Trouble with the database of a daemon with SQLite: damage, a restore, a reader that does not end, a full disk."""
+"""Faults of a SQLite database: damage, a restore, a long reader, a full disk."""
 
 import contextlib
 import ctypes
@@ -11,13 +11,13 @@ from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
 CLONE_NEWNS = 0x20000
-# Room for a write-ahead log that is too long, and for what it becomes.
+# Space for an overlong write-ahead log, and for the database after its checkpoint.
 SIZE = "2g"
 PAYLOAD, POSTERS = "x" * 60_000, 4
 
 
 def run(options, left_out):
-    """Makes trouble. The alerts that have fired and cleared."""
+    """Causes the faults. Returns the alerts that have fired and cleared."""
     enter_namespace()
     with Site(options.sealpost) as site:
         with watching.Watch(site, [site.port], left_out) as watch:
@@ -33,7 +33,7 @@ def run(options, left_out):
 
 
 def enter_namespace():
-    """Mounts are seen by this program and what it starts, and end with them."""
+    """Hides the mounts from other programs; they end with this program."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(CLONE_NEWNS):
         raise SystemExit(f"a mount namespace: {os.strerror(ctypes.get_errno())}")
@@ -41,14 +41,14 @@ def enter_namespace():
 
 
 class Site(outbox.Outbox):
-    """A daemon whose database is on a file system of its own, and a device of alice's at a simulated FCM."""
+    """A daemon with its own file system for the database, and alice's device at a simulated FCM."""
 
     def __init__(self, sealpost):
         super().__init__(sealpost, DATABASE="disk/sealpost.db")
         self.disk = self.folder / "disk"
         self.add_user("ada", "admin")
         self.simulate()
-        # What is there is moved in.
+        # Moves the existing files in.
         room = self.folder / "room"
         room.mkdir()
         processes.run("mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", room)
@@ -72,7 +72,7 @@ class Site(outbox.Outbox):
 
     @contextlib.contextmanager
     def reading(self):
-        """A connection of another program's."""
+        """A connection of another program."""
         with contextlib.closing(sqlite3.connect(self.disk / "sealpost.db", timeout=60, isolation_level=None)) as database:
             yield database
 
@@ -81,7 +81,7 @@ class Site(outbox.Outbox):
 
 
 def damage(site, watch, daemon):
-    """The device's sealed address becomes another: a push to it cannot be sent. The next start finds nothing that is damaged."""
+    """Changes the device's encrypted handle, so that no push to it can be sent, and restores it."""
     processes.terminate(daemon)
     with site.reading() as database:
         handle, = database.execute("select handle from device").fetchone()
@@ -98,7 +98,7 @@ def damage(site, watch, daemon):
 
 
 def restore(site, watch, daemon):
-    """A backup takes the place of the database."""
+    """Replaces the database by a backup."""
     site.run("backup", "copy.db")
     for _ in range(20):
         site.post()
@@ -113,19 +113,19 @@ def restore(site, watch, daemon):
 
 
 def drop_receipts(site, watch):
-    """Half a million receipts that wait would take too long: the stand-in tells of them."""
+    """The stand-in reports dropped receipts: half a million real ones would take too long."""
     with stand_in.StandIn(site.port) as target:
         watch.configure([f"127.0.0.1:{target.port}"])
         stand_in.fire(watch, target, "SealpostReceiptsDropped", "sealpost_receipts_dropped_total", 7)
         stand_in.fire(watch, target, "SealpostClockAhead", "sealpost_clock_ahead_seconds", 7200)
         stand_in.fire(watch, target, "SealpostAuditGrowing", "sealpost_audit_entries_total", 1_000_000)
-        # The number falls again.
+        # The stand-in's number of entries falls to the daemon's.
         watch.await_clear("SealpostAuditShorter")
     watch.configure(watch.targets)
 
 
 def read_for_long(site, watch):
-    """Another program's transaction keeps the log from being written back, and then ends."""
+    """A transaction of another program blocks the log's checkpoint, and then ends."""
     ends = threading.Event()
 
     def post():
@@ -140,12 +140,12 @@ def read_for_long(site, watch):
         database.execute("select count(*) from user").fetchone()
         with crew.Crew(*[post] * POSTERS, ends=ends):
             watch.await_firing("SealpostWriteAheadLogLong")
-    # The next checkpoint comes with the next posts.
+    # The next posts cause the next checkpoint.
     watch.await_clear("SealpostWriteAheadLogLong", meanwhile=site.post)
 
 
 class Hog(crew.Crew):
-    """Something else that takes all room of the file system, as soon as there is any."""
+    """Fills the file system, and takes every byte that becomes free."""
 
     def __init__(self, file):
         self.file = file
@@ -168,7 +168,7 @@ class Hog(crew.Crew):
 
 
 def fill_disk(site, watch):
-    """Something else takes all room, and gives it back."""
+    """Fills the disk, and frees it."""
     hog = Hog(site.disk / "ballast")
     connection = site.connect()
 

@@ -1,4 +1,4 @@
-"""A real Prometheus with copies of config/alerts.yml and config/prometheus.yml, and what it says of alerts."""
+"""A real Prometheus with copies of config/alerts.yml and config/prometheus.yml, and its alerts."""
 
 import json
 import re
@@ -9,18 +9,18 @@ import urllib.parse
 from sealpost_e2e import api, processes, rig
 
 CONFIG = rig.ROOT / "config"
-# All durations of the rules are so many times shorter, and at most so many seconds; so are ages that an alert names in seconds.
+# The factor that shortens all durations and ages of the rules, and the longest duration in seconds.
 FACTOR, LONGEST, UNITS = 60, 30, {"s": 1, "m": 60, "h": 3600, "d": 86400}
-# Seconds until an alert must have fired or cleared; the longest takes some 60 on an idle machine.
-PATIENCE = 180
-# Seconds for which nothing may fire at first.
+# Seconds until an alert must have fired or cleared; the slowest takes some 60 on an idle machine.
+TIMEOUT = 180
+# Seconds of the initial check that no alert fires.
 QUIET = 12
 
 
 class Watch:
-    """A Prometheus that scrapes the daemons at these ports, as long as the `with` lasts.
+    """A Prometheus that scrapes the daemons at these ports, during the `with`.
 
-    `certificate` is that of daemons which speak TLS. The rules lack the alerts of `left_out`.
+    `certificate` is for daemons with TLS. The rules lack the alerts of `left_out`.
     """
 
     def __init__(self, site, ports, left_out=(), certificate=None):
@@ -66,7 +66,7 @@ class Watch:
         return self.folder / "prometheus.yml"
 
     def configure(self, targets):
-        """Writes config/prometheus.yml for this machine; a Prometheus that runs reads it again."""
+        """Writes config/prometheus.yml for this machine, and reloads a running Prometheus."""
         text = (CONFIG / "prometheus.yml").read_text()
         if self.certificate:
             scheme = f"scheme: https\n    tls_config: {{ca_file: {self.certificate}, server_name: localhost}}"
@@ -88,7 +88,7 @@ class Watch:
         return api.status(api.connect(self.port), "/-/ready") == 200
 
     def ask(self, path, **parameters):
-        """What Prometheus' API answers; ends the program if that is an error."""
+        """The response of Prometheus' API; ends the program at an error."""
         connection = api.connect(self.port)
         connection.request("GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}")
         answer = json.loads(connection.getresponse().read())
@@ -98,16 +98,16 @@ class Watch:
         return answer["data"]
 
     def value(self, expression):
-        """The first value of an expression; nothing if it has none."""
+        """The first value of an expression, or `None`."""
         result = self.ask("query", query=expression)["result"]
         return float(result[0]["value"][1]) if result else None
 
     def await_scrape(self):
-        """Waits until all targets were scraped once."""
+        """Waits until Prometheus has scraped every target once."""
         processes.wait_until(lambda: self.value("min(up)") == 1, 60, "a scrape", self.process, pause=0.1)
 
     def firing(self, name=None, **labels):
-        """The alerts that fire, all or those of a name and with these labels."""
+        """The firing alerts: all, or those with a name and labels."""
         wanted = labels | ({"alertname": name} if name else {})
         return [
             alert for alert in self.ask("alerts")["alerts"]
@@ -115,7 +115,7 @@ class Watch:
         ]
 
     def await_firing(self, name, meanwhile=lambda: None, **labels):
-        """Waits until an alert fires, and looks at its texts; `meanwhile` is called again and again."""
+        """Waits until an alert fires, calling `meanwhile`, and checks its texts."""
         found = []
 
         def has_fired():
@@ -123,20 +123,20 @@ class Watch:
             found.extend(self.firing(name, **labels))
             return found
 
-        processes.wait_until(has_fired, PATIENCE, f"the alert {name}", self.process, pause=0.1)
+        processes.wait_until(has_fired, TIMEOUT, f"the alert {name}", self.process, pause=0.1)
         texts = str(found[0]["annotations"])
-        # What a template leaves or writes that names a label which is not there, or cannot be carried out.
+        # Marks of a template that failed or names a missing label.
         if any(fault in texts for fault in ("{{", "<no value>", "<error")):
             raise SystemExit(f"{name} is told as {texts}")
 
     def await_clear(self, *names, meanwhile=lambda: None):
-        """Waits until alerts no longer fire."""
+        """Waits until the alerts have cleared."""
         for name in names:
             def has_cleared():
                 meanwhile()
                 return not self.firing(name)
 
-            processes.wait_until(has_cleared, PATIENCE, f"the end of {name}", self.process, pause=0.1)
+            processes.wait_until(has_cleared, TIMEOUT, f"the end of {name}", self.process, pause=0.1)
             self.fired.append(name)
 
 
@@ -146,13 +146,13 @@ def names():
 
 
 def shorten(rules):
-    """The rules with shorter durations, after `for` and in brackets, and shorter ages, of metrics in seconds."""
+    """The rules with shorter durations (`for`, brackets) and shorter ages in metrics of seconds."""
     def divide(match):
         milliseconds = min(int(match[2]) * UNITS[match[3]] * 1000 // FACTOR, LONGEST * 1000)
         return f"{match[1]}{milliseconds}ms{match[4]}"
 
     def divide_age(match):
-        # What is shorter is what a request may take.
+        # A shorter age is the duration of a request, and stays.
         return f"{match[1]}{int(match[2]) // FACTOR}" if int(match[2]) >= FACTOR else match[0]
 
     rules = re.sub(r"(?m)( for: |\[)(\d+)([smhd])(\]|$)", divide, rules)
@@ -170,7 +170,7 @@ def without(rules, name):
 # MARK: While all is well
 
 def watch_quiet_daemons(site, watch):
-    """The scrape succeeds with the token and not without, all expressions can be evaluated, and nothing fires."""
+    """A scrape needs the token, every expression evaluates, and no alert fires."""
     watch.await_scrape()
     api.ask(site.connect(), "GET", "/metrics", credentials="Bearer none", expected=[401])
     text = api.ask(site.connect(), "GET", "/metrics", credentials=f"Bearer {watch.token}")
@@ -196,7 +196,7 @@ def watch_quiet_daemons(site, watch):
 
 
 def dashboard():
-    """The expressions of the dashboard, with its variables filled in."""
+    """The dashboard's expressions, with values for its variables."""
     board = json.loads((CONFIG / "grafana.json").read_text())
     values = {"$__rate_interval": "1m", "$job": "sealpost", "$instance": ".*"}
     for panel in board["panels"]:

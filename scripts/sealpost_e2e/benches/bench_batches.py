@@ -1,13 +1,13 @@
-"""How many notifications a second come in by batches of 500, compared with single posts, in a table that has grown.
+"""Notifications a second by batches of 500, compared with single posts, in a large table.
 
-  one      one client with one connection posts one after the other, each answered when its commit is on the disk
-  batch    one client with one connection sends batches of 500, one after the other
-  many     64 connections post one after the other each
-  beside   the same while two more connections send batches without a pause
+  one      a client with one connection posts in sequence; each answer follows its durable commit
+  batch    a client with one connection sends batches of 500 in sequence
+  many     64 connections post in sequence
+  beside   `many` while two more connections send batches without a pause
 
-All payloads are different, and go to 16 users in turn. A round goes through all of them, so that what else the machine does
-meets each, and the median of the rounds counts. Fails if batches are less than ten times as fast as single posts of one client,
-or if 99 of 100 single posts beside batches take longer than 50 ms, and than twice what they take without. Bounded: rounds x 4 x seconds, and the filling.
+All payloads differ and go to 16 users in turn. Each round measures all of them; the median of the rounds counts. The bench
+fails if batches are less than ten times as fast as single posts of one client, or if the 99th percentile of single posts
+beside batches exceeds both 50 ms and twice that without batches. It takes rounds x 4 x seconds, and the time of filling.
 """
 
 import json
@@ -20,7 +20,7 @@ from sealpost_e2e.benches import growth
 USERS, BATCH = 16, 500
 LIMIT, SLOWEST = 10, 50  # Times; milliseconds, of 99 in 100.
 
-# wrk's own language. Each payload is another one.
+# A script of wrk. Each payload differs.
 SINGLES = """
 local number = 0
 wrk.method, wrk.headers["Authorization"] = "POST", "%(credentials)s"
@@ -44,7 +44,7 @@ end
 
 
 class Site(growth.Site):
-    """A daemon on a grown database, with a publisher and those whom it sends to."""
+    """A daemon with a large database, a publisher and its recipients."""
 
     def __init__(self, sealpost, size):
         super().__init__(sealpost, size)
@@ -74,14 +74,14 @@ class Site(growth.Site):
         ]
 
     def run(self, kind, connections, seconds):
-        """Requests a second, and the milliseconds that 99 of 100 took at most."""
+        """Requests a second, and the 99th percentile in milliseconds."""
         return figures.read_load(processes.run(*self.command(kind, connections, seconds)))
 
 
 def add_options(parser):
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
-    parser.add_argument("--size", choices=growth.SIZES, default="10^5", help="how many notifications are there before (10^5)")
+    parser.add_argument("--seconds", type=int, default=5, help="for each measurement (5)")
+    parser.add_argument("--size", choices=growth.SIZES, default="10^5", help="number of stored notifications (10^5)")
 
 
 def run(options):

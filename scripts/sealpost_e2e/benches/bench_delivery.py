@@ -1,15 +1,14 @@
-"""What Sealpost sends in a second from its outbox, as ratios to others on the same machine in the same run.
+"""Pushes a second from the outbox, as ratios to other programs on the same machine.
 
-  product          a daemon started on a full outbox: from the first push that arrives until all are written down as accepted
-  libcurl          its multi-socket loop doing nothing else: one connection, as many streams, one thread
-  AsyncHTTPClient  a task group doing nothing else, with as many requests at once
+  product          a daemon with a full outbox: from the first arrival until it has settled all
+  libcurl          its multi-socket loop alone: one connection, as many streams, one thread
+  AsyncHTTPClient  a task group alone, with as many concurrent requests
 
-All send the same requests as to APNs, to one sink that answers 200 over HTTP/2 and TLS. A round goes through all of
-them, so that what else the machine does meets each, and the median of the rounds' ratios counts. The same starts tell
-how long after its exec a daemon with a full outbox sends its first push.
+All send the same APNs requests to one sink, which answers 200 over HTTP/2 and TLS. Each round measures all of them; the
+median of the rounds' ratios counts. The same starts measure the time from a daemon's exec to its first push.
 
-Then one broadcast to a million devices, by POST: its rate, the most memory that was resident, and how long single
-notifications take that are posted meanwhile.
+Then one POST sends a broadcast to a million devices: the bench measures its rate, the peak of resident memory, and the
+latency of single notifications meanwhile.
 """
 
 import json
@@ -20,12 +19,12 @@ import time
 from sealpost_e2e import api, outbox, processes, sealing
 from sealpost_e2e.sink import STREAMS, Sink
 
-# Users who are not meant by the broadcast: one for each single notification, because a device that was woken rests.
+# Users outside the broadcast: one for each notification, as the server delays a device's next push.
 SINGLES = 100
 def add_options(parser):
     parser.add_argument("peers", help="the folder with push-sink, push-libcurl and push-asynchttpclient")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--pushes", type=int, default=100_000, help="of each in each round (100000)")
+    parser.add_argument("--pushes", type=int, default=100_000, help="pushes of each program in a round (100000)")
     parser.add_argument("--broadcast", type=int, default=1_000_000, help="devices of the broadcast (1000000); 0: none")
 
 
@@ -62,9 +61,9 @@ def compare(site, sink, peers, rounds, pushes):
 
 
 def product_round(site, sink, pushes):
-    """Pushes a second, the seconds from exec to the first, and the daemon's processor time."""
+    """Pushes a second, the seconds from exec to the first, and the daemon's CPU time."""
     with site.database() as database:
-        # The devices' twenty minutes without a push have passed.
+        # The devices' twenty minutes without a push are over.
         database.execute("delete from device_push")
         outbox.enqueue(database)
         database.execute("pragma wal_checkpoint(truncate)")
@@ -128,7 +127,7 @@ def broadcast(site, sink, devices):
 
 
 def single_latency(site, connection, daemon, user):
-    """How long after it was posted a notification was written down as accepted, in seconds."""
+    """Seconds from the post of a notification to its settlement."""
     start = outbox.milliseconds()
     id = post(connection, [user])
     query = "select max(settled_at), count(settled_at) from delivery where notification_id = ?"

@@ -1,14 +1,14 @@
-"""What Sealpost answers in a second, as ratios to others on the same machine in the same run.
+"""Responses a second, as ratios to other servers on the same machine.
 
   product    GET /api/notifications/{id} (Bearer, 200: token check, SQLite read, decryption, JSON)
   notice     the same with a payload of 1,000 bytes instead of 25
   unchanged  either with If-None-Match (304)
-  list       GET /api/notifications of 200 such notices: 200, bytes of its content in a second and not requests
-  bare       SocketHTTP doing nothing
+  list       GET /api/notifications of 200 notices: 200, in bytes of content a second
+  bare       SocketHTTP alone
 
-against a Hummingbird hello-world that does nothing, each with TLS too, and against nginx with two workers that serves the
-product's bytes from a file. A round goes through all of them, each two that are compared by turns of a second, and the
-median of the rounds' ratios counts. Fails if one is below its limit. Bounded: rounds x 14 x seconds.
+The others are an empty Hummingbird server, also with TLS, and nginx with two workers, which serves the product's bytes
+from a file. A round alternates each pair every second; the median of the rounds' ratios counts. The bench fails if one is
+below its limit. It takes rounds x 14 x seconds.
 """
 
 import dataclasses
@@ -22,10 +22,10 @@ import urllib.request
 from sealpost_e2e import api, processes, rig, tls
 
 CONNECTIONS = 64
-# As many lists as one user may have waiting.
+# The limit of queued lists for one user.
 LIST_CONNECTIONS = 8
 NOTICES = 200
-# What a laboratory or a bank might say, in 1,000 bytes of JSON as payload.
+# A plausible message of a laboratory or a bank: a payload of 1,000 bytes of JSON.
 NOTICE = {"Title": "Your test result is in", "Body": ("Nothing to worry about. " * 60)[:956]}
 LIMITS = {
     "product / Hummingbird": 1.6, "product / nginx": 1.1, "bare / Hummingbird": 2.3, "product TLS / Hummingbird TLS": 1.3,
@@ -57,14 +57,14 @@ http {{
 
 @dataclasses.dataclass
 class Target:
-    """An address with the fields that wrk sends, and how many connections it holds."""
+    """An address with wrk's fields and number of connections."""
 
     url: str
     fields: dict = dataclasses.field(default_factory=dict)
     connections: int = CONNECTIONS
 
     def rate(self, seconds):
-        """Requests a second; ends the program if one is answered with anything but success or 304."""
+        """Requests a second; ends the program at a response other than success or 304."""
         fields = [text for name, value in self.fields.items() for text in ("--header", f"{name}: {value}")]
         output = processes.run(
             "wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url
@@ -74,12 +74,12 @@ class Target:
         return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
 
     def fetch(self):
-        """The body and the tag of one answer."""
+        """The body and the ETag of a response."""
         with urllib.request.urlopen(urllib.request.Request(self.url, headers=self.fields), context=tls.trusting()) as answer:
             return answer.read(), answer.headers["ETag"]
 
     def when_changed(self, tag):
-        """The same request, which is answered with 304 as long as the answer would have that tag."""
+        """The same request with If-None-Match: 304 while the ETag matches."""
         target = dataclasses.replace(self, fields=self.fields | {"If-None-Match": tag})
         try:
             target.fetch()
@@ -90,7 +90,7 @@ class Target:
 
 
 class Product(rig.Rig):
-    """A daemon that listens by itself, a short notification and a notice, and a user with a list of notices."""
+    """A daemon with its own port, a short notification, a notice, and a user with a list of notices."""
 
     def __init__(self, sealpost, has_tls=False, wrapper=(), quotas=rig.QUOTAS):
         super().__init__(sealpost, quotas=quotas, LOG_LEVEL="error")
@@ -128,7 +128,7 @@ class Product(rig.Rig):
 
 
 def start_peer(site, program, *arguments):
-    """Starts a program that listens at a port, its first argument. The port."""
+    """Starts a server with its port as the first argument. Returns the port."""
     port = processes.free_port()
     process = site.start([program, str(port), *map(str, arguments)], stderr=None)
     processes.wait_until(lambda: processes.listens(port), 30, str(program), process)
@@ -136,7 +136,7 @@ def start_peer(site, program, *arguments):
 
 
 def start_nginx(site):
-    """nginx with the answer that lies in the folder. Its port."""
+    """nginx with the response in the folder. Returns its port."""
     port = processes.free_port()
     (site.folder / "nginx.conf").write_text(NGINX.format(folder=site.folder, port=port))
     process = site.start(["/usr/sbin/nginx", "-p", site.folder, "-c", site.folder / "nginx.conf"], stderr=None)
@@ -147,7 +147,7 @@ def start_nginx(site):
 def add_options(parser):
     parser.add_argument("peers", help="the folder with sockethttp-hello and hummingbird-hello")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=int, default=4, help="of each measurement (4)")
+    parser.add_argument("--seconds", type=int, default=4, help="for each measurement (4)")
 
 
 def run(options):
@@ -179,12 +179,11 @@ def run(options):
 
 
 def measure(targets, list_length, options):
-    """`list_length` is the list's content in contents of a notice."""
+    """`list_length` is the size of the list in notices."""
     rounds = []
     for number in range(1, options.rounds + 1):
         def by_turns(one, other):
-            """Requests a second of two that go by turns of a second: a shared machine's pace may change by a half from one
-            few seconds to the next."""
+            """Requests a second of two servers that alternate, as a shared machine's pace varies by half."""
             pairs = [(targets[one].rate(1), targets[other].rate(1)) for _ in range(options.seconds)]
             return [statistics.mean(rates) for rates in zip(*pairs)]
 

@@ -1,9 +1,8 @@
-"""How many instructions a fetch takes, under callgrind, and as a ratio to the executable of another version.
+"""Instructions of a fetch under callgrind, as a ratio to the executable of another version.
 
-Each executable serves one connection of its own database: GET /api/notifications/{id} with a Bearer token (200), each time of
-another notification, and then each time of the same, as phones do after a broadcast. callgrind counts the instructions of all
-threads from the first counted fetch to the last, and how often memory was allocated and a reference counted. Unlike seconds,
-these numbers hardly depend on the machine. Fails above the limits. Bounded: two servers, one after the other, with 4,000 fetches each.
+Each executable serves one connection: GET /api/notifications/{id} with a Bearer token (200), first for different notifications,
+then for the same one, as phones do after a broadcast. callgrind counts the instructions, allocations and retains of all threads.
+These numbers hardly depend on the machine. The bench fails above the limits. Two servers answer 4,000 fetches each.
 """
 
 import pathlib
@@ -14,11 +13,11 @@ from sealpost_e2e import api, processes, rig
 from sealpost_e2e.benches import bench_fetches
 
 LIMIT = 1.02
-# In one fetch, so that they do not grow unnoticed; measured 15.2 and 106.5, and of a herd 14.2 and 103.5.
+# Of one fetch. Measured 15.2 and 106.5; fetches of the same notification: 14.2 and 103.5.
 MOST_CALLS = {"malloc": 16, "swift_retain": 110}
 WARM = 300
 COUNT = 2000
-# So many different ones that none is still there when it is fetched again.
+# More than the cache holds.
 NOTIFICATIONS = 200
 
 
@@ -48,10 +47,10 @@ def count(sealpost):
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
         library, executable = f"{folder}/copied-mask.so", f"{folder}/sealpost"
         processes.run("cc", "-O2", "-shared", "-fPIC", "-o", library, rig.FOLDER / "copied-mask.c")
-        # valgrind gives up at some of the compiler's debugging sections.
+        # valgrind fails at some debugging sections of the compiler.
         processes.run("objcopy", "--strip-debug", sealpost, executable)
         callgrind = ["env", f"LD_PRELOAD={library}", "valgrind", "-q", "--tool=callgrind", "--callgrind-out-file=counts"]
-        # Fetches are no changes, whose quota a baseline may not know.
+        # A baseline may lack the quota of changes; fetches need none.
         quotas = {name: value for name, value in rig.QUOTAS.items() if not name.endswith("CHANGES")}
         with bench_fetches.Product(executable, wrapper=callgrind, quotas=quotas) as product:
             connection = product.connect()
@@ -66,7 +65,7 @@ def count(sealpost):
 def measure(connection, product, ids):
     """The instructions and calls of one fetch of these notifications, in turn."""
     fetch(connection, product, ids, max(WARM, len(ids)))
-    # The receipts of the first fetches are stored a little later.
+    # The server stores the receipts of the first fetches a little later.
     processes.wait_until_idle(product.daemon, 0.1, 120)
     control(product, "--zero")
     fetch(connection, product, ids, COUNT)
@@ -77,7 +76,7 @@ def measure(connection, product, ids):
 
 
 def calls(dump, function):
-    """How often a function was called. A name is spelled out once, and then told by its number."""
+    """The number of calls of a function. callgrind writes a name once, and then its number."""
     number = re.search(rf"^c?fn=\((\d+)\) {function}$", dump, re.MULTILINE)
     called = rf"^cfn=\({number[1]}\).*\n(?:cob=.*\n|cf[il]=.*\n)*calls=(\d+)" if number else "$^"
     return sum(map(int, re.findall(called, dump, re.MULTILINE)))

@@ -1,27 +1,24 @@
-"""How many pushes a second the outbox on PostgreSQL leases and settles, as a ratio to a bare prototype in the same run.
+"""Pushes a second that the outbox on PostgreSQL leases and settles, as a ratio to a bare prototype.
 
-  product    its store without senders: two workers lease 500 at a time, and settle them as accepted while they lease the next
-  prototype  two clients of `pgbench -M prepared` with two statements: one takes 500 from where it took the last ones, the other
-             moves them to those that are settled. It opens no addresses, keeps no times of devices, counts nothing and fences
-             nobody. Its queue has the columns and indexes of the product's, and pages that are filled to 70 in 100. It finds rows
-             and is planned as the product is, or it would read all that is due, and have a third of its rate, whenever its queue was
-             empty when that was analyzed last
+  product    the store without senders: two workers lease 500 pushes and settle the last 500 as accepted
+  prototype  two clients of `pgbench -M prepared` with two statements: one leases the next 500, the other settles them. It
+             decrypts no handles, keeps no times of devices, and neither counts nor fences. Its queue has the product's
+             columns, indexes and plans, and a fill factor of 70. (With a plan for an empty queue its rate is a third.)
 
-A cycle fills the queue, a thousand pushes due each millisecond, and drains it, once with each (only that is timed), and deletes
-what has expired as the server does. The first half of the time goes by as it is; then a session holds a snapshot open until the
-end, as a report or a dump does, so that no dead row can be removed. There the product alone is measured, compared with the
-prototype's median of the first half.
+A cycle fills the queue with a thousand pushes due each millisecond, drains it once with each (only that is timed), and cleans up
+as the server does. In the second half a session holds a snapshot open, as a report or a dump does, so that PostgreSQL cannot
+remove dead rows. That half measures the product alone, against the prototype's median of the first half.
 
-Fails if
+The bench fails if
 
-- the median of the cycles' ratios is below `LIMIT` in one of the halves,
+- the median of the cycles' ratios is below `LIMIT` in a half,
 - the last third of a half has less than `STEADY` of the ratio of its first third,
-- in the first half, the queue or its table grows: rows are left, or the table is `GROWTH` times as large in the last third as it ever
-  was before; between two rounds of autovacuum, a minute apart, it takes the dead rows of some cycles,
-- in the last third of the second half, deleting what has expired takes more than `DELETION` times as long as in the first half: each
-  step would walk over what was deleted before.
+- in the first half rows stay in the queue, or its table in the last third is `GROWTH` times its earlier maximum
+  (autovacuum, once a minute, removes the dead rows of some cycles),
+- in the second half cleanup in the last third takes more than `DELETION` times as long as in the first: each step would read
+  what was deleted before.
 
-Bounded by `--seconds` and one cycle.
+It takes `--seconds` and one cycle.
 """
 
 import os
@@ -51,7 +48,7 @@ BARE_QUEUE = """
 create table bare_push (like push including all)
     with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_cost_delay = 0);
 """
-# The client's number stands for the process that leases.
+# The client's number stands for the leasing process.
 PROTOTYPE = """
 with c as materialized (
     select notification_id, device, due_at from bare_push
@@ -71,7 +68,7 @@ insert into push_end (notification_id, device, user_id, lane, is_bulk, state, at
 
 
 def lookup(row):
-    """That a push has the key of another row."""
+    """The condition that a push has the key of another row."""
     return " and ".join(
         f"p.{column} = any(array[{row}.{column}]) and p.{column} between {row}.{column} and {row}.{column}"
         for column in ("notification_id", "device")
@@ -79,7 +76,7 @@ def lookup(row):
 
 
 def devices_script(key, numbers):
-    """A statement that makes devices of these numbers, which must be the next ones, each of the user with its number."""
+    """A statement that creates devices with the next numbers, each for the user with its number."""
     rows = ",".join(
         f"('device{n}', {n}, '{LANE}', '{LANE}', '\\x{key.seal(sealing.HANDLE, n, f'{n:064x}').hex()}', '\\x{n:032x}', '\\x{'5a' * 60}', 0, 0)"
         for n in numbers
@@ -88,7 +85,7 @@ def devices_script(key, numbers):
 
 
 class Drain:
-    """The program that leases and settles, which takes commands line by line."""
+    """The program that leases and settles; it reads a command a line."""
 
     def __init__(self, program, cluster, site):
         self.process = site.start(
@@ -97,7 +94,7 @@ class Drain:
         )
 
     def tell(self, command):
-        """The number and the seconds that it answers with."""
+        """Sends a command. Returns the number and the seconds of the response."""
         self.process.stdin.write(command + "\n")
         answer = self.process.stdout.readline().split()
         if len(answer) != 2:
@@ -106,7 +103,7 @@ class Drain:
 
 
 class Cycles:
-    """The same work again and again."""
+    """Repeats the same work."""
 
     def __init__(self, cluster, drain, options):
         self.cluster, self.drain, self.seconds, self.devices = cluster, drain, options.seconds / 2, options.devices
@@ -117,9 +114,8 @@ class Cycles:
             lane=LANE, batch=BATCH, later=outbox.milliseconds() + 10**9, lease=lookup("c"), settlement=lookup("k"),
         ))
 
-    def go_on(self, name, prototype=None):
-        """Of each cycle: the rates of product and prototype, which may be given, the bytes of the queue's table, the rows left in it, and how
-        long it took to delete what has expired, in seconds."""
+    def run_cycles(self, name, prototype=None):
+        """The rates of product and prototype, the table's bytes and rows, and the seconds of cleanup, for each cycle."""
         end, cycles = time.monotonic() + self.seconds, []
         while time.monotonic() < end or len(cycles) < 3:
             product = self.rate("push", self.drain_with_product)
@@ -137,7 +133,7 @@ class Cycles:
         return cycles
 
     def rate(self, queue, drain):
-        """Fills the queue; the pushes a second with which it is drained."""
+        """Fills the queue. Returns the pushes a second of its drain."""
         self.cluster.run_script(PUSHES.format(
             queue=queue, first=self.first, now=outbox.milliseconds(), notifications=self.notifications, devices=self.devices,
         ))
@@ -166,9 +162,9 @@ class Cycles:
 
 def add_options(parser):
     parser.add_argument("tools", help="the folder of the bench's own program, postgresql-outbox")
-    parser.add_argument("--seconds", type=int, default=600, help="of both halves together (600)")
-    parser.add_argument("--pushes", type=int, default=200_000, help="of a cycle (200000)")
-    parser.add_argument("--devices", type=int, default=200_000, help="that they go to (200000)")
+    parser.add_argument("--seconds", type=int, default=600, help="for both halves together (600)")
+    parser.add_argument("--pushes", type=int, default=200_000, help="pushes of a cycle (200000)")
+    parser.add_argument("--devices", type=int, default=200_000, help="devices that get them (200000)")
 
 
 def run(options):
@@ -177,29 +173,29 @@ def run(options):
         cluster.run_script(devices_script(key, range(1, options.devices + 1)) + BARE_QUEUE)
         drain = Drain(f"{options.tools}/postgresql-outbox", cluster, site)
         cycles = Cycles(cluster, drain, options)
-        plain = cycles.go_on("as it is")
+        plain = cycles.run_cycles("as it is")
         with postgresql.Session(cluster) as session:
             session.query("begin isolation level repeatable read")
             session.query("select count(*) from push")
-            held = cycles.go_on("snapshot held", statistics.median(cycle[1] for cycle in plain))
+            held = cycles.run_cycles("snapshot held", statistics.median(cycle[1] for cycle in plain))
         processes.terminate(drain.process)
     if not judge(plain, held):
         raise SystemExit(1)
 
 
 def third(cycles):
-    """How many cycles a third of them is."""
+    """The number of cycles in a third of them."""
     return max(1, len(cycles) // 3)
 
 
 def growth_of_table(cycles):
-    """The queue's table at its largest in the last third, and before. 1.5 if it grows all the time."""
+    """The largest size of the queue's table in the last third, and before: 1.5 if it grows steadily."""
     sizes = [cycle[2] for cycle in cycles]
     return max(sizes[-third(sizes):]) / max(sizes[:-third(sizes)])
 
 
 def judge(plain, held):
-    """Prints what counts. Whether all of it is within its limit."""
+    """Prints the figures. Returns whether all are within their limits."""
     is_fine = True
     for name, cycles in (("as it is", plain), ("snapshot held", held)):
         ratios = [product / bare for product, bare, *_ in cycles]

@@ -1,17 +1,16 @@
-"""What one server on PostgreSQL fetches and makes durable in a second, as ratios to pgbench on the same cluster in the same run.
+"""Fetches and durable posts a second of one server on PostgreSQL, as ratios to pgbench.
 
-  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON), of notifications
-            with 100 recipients each
-            : `pgbench -M prepared`, 16 clients, the bare query, among all notifications
-  posts     POST /api/notifications by 64 users and as many connections, each under an idempotency key and for a device that
-            waits, answered when its commit is on the disk
-            : `pgbench -M prepared`, 64 clients, the same work in one statement: notification, recipient and the user's
-            counter, push, idempotency key, entry of a chain of the audit
+  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON), of
+            notifications with 100 recipients each
+            : `pgbench -M prepared`, 16 clients, the bare query on all notifications
+  posts     POST /api/notifications by 64 users and as many connections, each with an idempotency key and for a parked
+            device, answered after its durable commit
+            : `pgbench -M prepared`, 64 clients, the same work in one statement: notification, recipient, the user's
+            counter, push, idempotency key, and entry of an audit chain
 
-The cluster has its defaults, `fsync` included, and all four its two cores. The server and pgbench reach it over the loopback network,
-as machines beside it would, or both by its unix socket. Each client program has one thread, which takes less than half a
-core; a second one would be one more to change between. A round goes through all of them, so that what else the
-machine does meets each, and the median of the rounds' ratios counts. Fails if one is below its limit. Bounded:
+The cluster has its defaults, `fsync` included, and all share two cores. Server and pgbench connect by the loopback network
+or, with --socket, by the unix socket. Each client program has one thread, which takes less than half a core. Each round
+measures all of them; the median of the rounds' ratios counts. The bench fails if one is below its limit. It takes
 rounds x 4 x seconds.
 """
 
@@ -25,7 +24,7 @@ FETCHED = 2000
 RECIPIENTS = 100
 LIMITS = {"fetches / pgbench": 1.0, "posts / pgbench": 2.0}
 PAYLOAD = "Your test result is in. " * 10
-# How many bytes that is when it is sealed.
+# The bytes of the encrypted payload.
 SEALED = 300
 
 FILL = """
@@ -36,7 +35,7 @@ insert into recipient (notification_id, user_id, change, changed_at, mac)
     select n, 1000 + n % 1000, n, {now}, 0 from generate_series(1, {count}) as n;
 vacuum analyze;
 """
-# What is fetched becomes broadcasts, of which the database knows nothing when it plans.
+# Makes the fetched notifications broadcasts after PostgreSQL has collected its statistics.
 CROWD = """
 insert into recipient (notification_id, user_id, change, changed_at, mac)
     select n.id, 1000000 + u, n.id, {now}, 0 from notification n cross join generate_series(1, {recipients}) as u where n.id > {count};
@@ -49,7 +48,7 @@ select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expire
 from notification n left join recipient r on r.notification_id = n.id and r.user_id = 1000 + :id % 1000
 where n.id = :id and n.expires_at > {now} and n.payload is not null and r.user_id is not null and r.dismissed_at is null;
 """
-# In a copy of the product's tables; the clients have a chain of the audit each.
+# Runs in a copy of the product's tables; each client has its own audit chain.
 CHAINS = """
 insert into audit_chain (chain, node, number, link, start_number, start_link, start_mac, mac)
     select 1000 + n, 0, (1000 + n)::bigint << 40, '', 0, '', '', '' from generate_series(0, 63) as n;
@@ -85,8 +84,8 @@ a as (
     select number, {now}, decode(repeat('5a', 150), 'hex'), decode(repeat('00', 32), 'hex') from h)
 select (select count(*) from n), (select count(*) from c), (select count(*) from d);
 """
-# wrk's own language: each thread goes through the notifications, or the users, by itself. What can be made of the requests
-# before the load begins is: the client's processor time is taken from the server's.
+# A script of wrk: each thread loops over the notifications or users. It builds the requests before the load begins,
+# as the client's CPU time is taken from the server's.
 FETCHES = """
 local requests, next = {}, 0
 wrk.headers["Authorization"] = "%(token)s"
@@ -118,7 +117,7 @@ end
 
 
 class Product(outbox.Outbox):
-    """A server with a table of many notifications, of which alice fetches some, and users who post to themselves."""
+    """A server with a large table, alice, who fetches some of it, and users who post to themselves."""
 
     def __init__(self, sealpost, cluster, count):
         super().__init__(sealpost, DATABASE=cluster.url, LOG_LEVEL="error")
@@ -143,12 +142,12 @@ class Product(outbox.Outbox):
         self.posts.write_text(POSTS % {"tokens": quoted(tokens), "body": f'"{PAYLOAD}"'})
 
     def rate(self, script, seconds, connections):
-        """Requests a second, and the milliseconds that 99 of 100 took at most."""
+        """Requests a second, and the 99th percentile in milliseconds."""
         return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds, connections, THREADS)
 
 
 class Bench:
-    """pgbench on the cluster, in the product's tables for fetches and in a copy of them for posts."""
+    """pgbench on the cluster: in the product's tables for fetches, in a copy for posts."""
 
     COPY = "copy"
 
@@ -173,7 +172,7 @@ def quoted(texts):
 
 def add_options(parser):
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=int, default=2, help="of each measurement (2)")
+    parser.add_argument("--seconds", type=int, default=2, help="for each measurement (2)")
     parser.add_argument("--socket", action="store_true", help="reach the database by its unix socket")
     parser.add_argument("--fetchers", type=int, default=256, help="connections that fetch (256)")
     parser.add_argument("--notifications", type=int, default=100_000, help="in the table (100000)")
@@ -182,7 +181,7 @@ def add_options(parser):
 def run(options):
     with postgresql.Cluster(None if options.socket else processes.free_port()) as cluster:
         with Product(options.sealpost, cluster, options.notifications) as product:
-            # As it is, with users and devices; a template must have no sessions, a dump may.
+            # A copy of the database with users and devices; a template must have no sessions, a dump may.
             cluster.copy(Bench.COPY)
             cluster.run_script(CHAINS, Bench.COPY)
             measure(product, Bench(cluster, options.notifications), options)

@@ -1,13 +1,13 @@
-"""How many posts Sealpost makes durable in a second, as ratios to others on the same disk in the same run.
+"""Durable posts a second, as ratios to other programs on the same disk.
 
-  product   64 users post by 64 connections, each post answered when its commit is on the disk
-  waiting   the same where each user has a device that waits: a stream that nobody holds open
+  product   64 users post by 64 connections; each answer follows its durable commit
+  waiting   the same with a parked stream device for each user
   postgres  PostgreSQL with its defaults, 64 clients of `pgbench -M prepared`: a transaction of four such inserts
-  loop      a loop in C over prepared statements: the product's rows in the product's schema, 24 posts to a transaction,
-            synchronous=FULL; it parses, seals and answers nothing
+  loop      a loop in C over prepared statements: the product's rows and schema, 24 posts in a transaction,
+            synchronous=FULL; it neither parses nor encrypts nor answers
 
-A round goes through all of them, so that what else the machine does meets each, and the median of the rounds' ratios
-counts. Fails if one is below its limit, or a post in a hundred takes longer than 50 ms. Bounded: rounds x 4 x seconds.
+Each round measures all of them; the median of the rounds' ratios counts. The bench fails if one is below its limit, or if
+the 99th percentile of a post exceeds 50 ms. It takes rounds x 4 x seconds.
 """
 
 import statistics
@@ -40,7 +40,7 @@ insert into delivery values (:id, :user, 'stream', 'queued', 1);
 insert into audit (at, entry, chain) values (1, decode(repeat('00', 120), 'hex'), decode(repeat('00', 32), 'hex'));
 commit;
 """
-# wrk's own language: each connection goes through the users by itself.
+# A script of wrk: each connection loops over the users.
 LOAD = """
 local tokens, next = {%s}, 0
 wrk.method, wrk.body = "POST", '"Your test result is in."'
@@ -52,7 +52,7 @@ end
 
 
 class Product(rig.Rig):
-    """A daemon whose users post to themselves, each with a device that waits or without."""
+    """A daemon whose users post to themselves, with a parked device each or without."""
 
     def __init__(self, sealpost, has_device):
         super().__init__(sealpost, LOG_LEVEL="error")
@@ -72,12 +72,12 @@ class Product(rig.Rig):
         self.script.write_text(LOAD % ", ".join(f'"{token}"' for token in tokens))
 
     def rate(self, seconds):
-        """Posts a second, and the milliseconds that 99 of 100 took at most."""
+        """Posts a second, and the 99th percentile in milliseconds."""
         return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", self.script, seconds)
 
 
 class Postgres:
-    """pgbench on a cluster with its defaults, reached by its unix socket."""
+    """pgbench on a cluster with its defaults, by its unix socket."""
 
     def __init__(self, cluster):
         self.cluster, self.script = cluster, cluster.folder / "post.sql"
@@ -105,7 +105,7 @@ class Loop:
 def add_options(parser):
     parser.add_argument("loop", help="the executable sqlite-posts")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="of each measurement (5)")
+    parser.add_argument("--seconds", type=int, default=5, help="for each measurement (5)")
 
 
 def run(options):

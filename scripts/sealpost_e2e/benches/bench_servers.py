@@ -1,12 +1,9 @@
-"""How many sign-ins a second two servers on one PostgreSQL answer, as a ratio to one of them.
+"""Sign-ins a second of two servers on one PostgreSQL, as a ratio to one server.
 
-A sign-in by password that no server remembers costs Argon2id, and next to nothing in the database: what is measured is whether a
-second server adds what it has. Each has one event loop, so one thread that hashes, and a share of a core, as if it were on a small
-machine of its own: two that compete for two cores with the database and the clients would measure the cores. Where groups of
-processes cannot be made, which takes root, they compete, and the output says so. A round signs new users in at one server, and as
-many at two in turn.
-
-Fails if the median of the rounds is below 1.6. Bounded: rounds x 3 x users sign-ins.
+An uncached sign-in by password costs Argon2id and little in the database: the bench measures what a second server adds. Each has
+one event loop, one thread for hashing, and a share of a core, as on a small machine of its own. Without control groups, which
+need root, the servers compete for the cores, and the output says so. A round signs new users in at one server, and as many at
+both in turn. The bench fails if the median of the rounds is below 1.6. It takes rounds x 3 x users sign-ins.
 """
 
 import concurrent.futures
@@ -20,7 +17,7 @@ from sealpost_e2e import api, postgresql, processes, several
 
 LIMIT = 1.6
 CLIENTS = 8
-# Of a core, and in microseconds: a server that has used its share goes on in the next period.
+# Of a core, and in microseconds: a server that has used its share waits for the next period.
 SHARE, PERIOD = 0.4, 10_000
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 
@@ -37,7 +34,7 @@ class Servers(several.Site):
         self.made, self.local = 0, threading.local()
 
     def make_users(self, count):
-        """The names of new users."""
+        """Creates users. Returns their names."""
         names = [f"user{number}" for number in range(self.made, self.made + count)]
         self.made += count
         def make(number):
@@ -48,7 +45,7 @@ class Servers(several.Site):
         return names
 
     def share(self):
-        """Gives each server its share of a core, and removes the groups for that when it is closed; OSError where that cannot be."""
+        """Limits each server to its share of a core until it is closed; raises OSError without the right to."""
         # cgroup v1 has a tree for processors, v2 one for everything.
         is_v1 = (GROUPS / "cpu").is_dir()
         tree = GROUPS / "cpu" if is_v1 else GROUPS
@@ -87,7 +84,7 @@ class Servers(several.Site):
 
 def add_options(parser):
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--users", type=int, default=40, help="of a measurement (40)")
+    parser.add_argument("--users", type=int, default=40, help="users of a measurement (40)")
     parser.add_argument("--compete", action="store_true", help="have the servers compete for the cores, without shares")
 
 
@@ -100,14 +97,14 @@ def run(options):
                 means = f"{SHARE} of a core each"
             except OSError as error:
                 print(f"the servers have no share of the cores each: {error}", flush=True)
-        # Before their groups are removed, which must be empty.
+        # A control group must be empty before its removal.
         for daemon in servers.daemons:
             ending.callback(processes.terminate, daemon)
         ratios = []
         for number in range(1, options.rounds + 1):
             names = servers.make_users(2 * options.users)
             rates = {}
-            # In turn, so that a machine that gets slower or faster favours neither.
+            # Alternates the order, so that a change of the machine's pace favours neither.
             for count in (1, 2) if number % 2 else (2, 1):
                 rates[count] = servers.sign_in([names.pop() for _ in range(options.users)], count)
             one, two = rates[1], rates[2]

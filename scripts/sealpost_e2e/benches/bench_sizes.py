@@ -1,9 +1,8 @@
-"""What a database of PostgreSQL with a million devices takes: bytes of each row with its indexes, and how long a broadcast does.
+"""Bytes of each row of a PostgreSQL database with a million devices, and the time of a broadcast.
 
-Users with a token and a device each are written into the tables, of the lengths that the server writes. Then the server is asked:
-some thousand posts to single users, a broadcast to all, whose pushes are then leased and settled by the store itself, and single posts
-meanwhile. The figures of docs/scale.md for more devices are these, multiplied. Fails if a post in a hundred takes longer than a second
-beside the broadcast.
+The bench writes users with a token and a device each, with values as long as the server's. Then it posts to some thousand users
+and to all, and lets the store lease and settle those pushes, with single posts meanwhile. docs/scale.md multiplies its figures.
+The bench fails if the 99th percentile of a post exceeds a second beside the broadcast.
 """
 
 import statistics
@@ -15,7 +14,7 @@ from sealpost_e2e.benches import bench_outbox
 
 POSTS, SLOWEST = 5000, 1.0
 CHUNK = 50_000
-FEWEST = 1000  # rows from which bytes a row mean anything
+FEWEST = 1000  # The fewest rows for which bytes a row mean anything.
 USERS = """
 insert into account (name, name_key, role, password, created_at)
     select decode(repeat('5a', 44), 'hex'), decode(lpad(to_hex(n), 32, '0'), 'hex'), 'device', repeat('x', 97), {now}
@@ -37,7 +36,7 @@ TABLES = {
 
 
 class Sizes:
-    """Bytes and rows of tables, and what has come since."""
+    """Bytes and rows of tables, and their growth."""
 
     def __init__(self, cluster):
         self.cluster, self.before = cluster, {}
@@ -50,7 +49,7 @@ class Sizes:
             for name in TABLES}
 
     def report(self, *names):
-        """Prints bytes a row of what has come."""
+        """Prints the bytes of each new row."""
         now = self.now()
         for name in names:
             (old, rows), (size, count) = self.before.get(name, (0, 0)), now[name]
@@ -73,7 +72,7 @@ def run(options):
         credentials = api.sign_in(site.connect(), "alice")
         sizes.mark()
         post_singly(site, credentials)
-        # So that the database believes that a notification has one recipient.
+        # The statistics then say that a notification has one recipient.
         cluster.run_script("analyze")
         sizes.report("notification", "recipient")
         sizes.mark()
@@ -90,7 +89,7 @@ def run(options):
 
 
 def fill(cluster, site, devices):
-    """Users, each with a session and a device, all with the tag of alice's."""
+    """Creates users, each with a session and a device, all with alice's tag."""
     daemon, _ = site.serve()
     connection = site.connect()
     credentials = api.sign_in(connection, "alice")
@@ -125,7 +124,7 @@ def post_singly(site, credentials):
 
 
 def broadcast(cluster, site, credentials, devices):
-    """Posts to all, and single posts until all pushes are there. Whether those were fast enough."""
+    """Posts to all, and single posts until all pushes are there. Returns whether those were fast enough."""
     durations, ends = [], threading.Event()
 
     def post():

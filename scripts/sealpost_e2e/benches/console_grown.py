@@ -1,9 +1,9 @@
-"""How fast each view of the console is on a grown database: a million devices, a hundred thousand notifications.
+"""Latency of each view of the console with a million devices and a hundred thousand notifications.
 
-Users, devices and tokens are written into the file, sealed as the server seals them; the notifications are posted, some in batches,
-some one by one, so that the audit has grown with them; one more goes to all devices, and its pushes have all states. Then each view is
-asked for as the page does, each call of it one after the other on a connection that stays open, and the 95th of a hundred times counts:
-at most `SLOWEST` seconds. The last pages of lists count like the first. Once more beside posts.
+The bench writes encrypted users, devices and tokens into the file, posts the notifications in batches and one by one, which
+fills the audit, and sends one to all devices, so that its pushes have all states. Then it requests each view's calls in sequence
+on a kept connection, also the last pages of lists, once without and once with posts meanwhile. The 95th percentile may be at most
+`SLOWEST` seconds.
 """
 
 import random
@@ -17,11 +17,11 @@ SLOWEST = 0.2
 EACH_USER = 2
 SINGLE = 20_000
 BATCH = 500
-# How many times each view is opened.
+# The number of times that each view is opened.
 TIMES = 40
-# Of the posts that go on beside the views, in a second.
+# Posts a second during the views.
 POSTS = 200
-# What becomes of the pushes of the notification to all; the rest waits.
+# The outcomes of the pushes of the notification to all; the others stay queued.
 STATES = (("accepted", 900), ("failed", 50), ("expired", 30), ("cancelled", 10))
 
 TOKENS = """
@@ -64,7 +64,7 @@ def run(options):
 
 
 def fill(site, devices):
-    """Users, devices and tokens, and the notification to all, whose number is returned."""
+    """Creates users, devices, tokens and the notification to all. Returns its number."""
     with site.database() as database:
         for pragma in ("synchronous = off", "cache_size = -1000000", "temp_store = memory", "foreign_keys = off"):
             database.execute(f"pragma {pragma}")
@@ -89,7 +89,7 @@ def fill(site, devices):
 
 
 def post_all(site, options):
-    """Notifications to single users: some one by one, the rest in batches."""
+    """Posts notifications to single users, in batches and one by one."""
     first, count = 10, options.devices // EACH_USER - 10
     singles = min(SINGLE, options.notifications // 5)
 
@@ -107,7 +107,7 @@ def post_all(site, options):
 
 
 class Console:
-    """The views, each as the calls that the page makes before it shows what it was opened for."""
+    """The views, each as the calls that the page makes before it is complete."""
 
     def __init__(self, site, broadcast, devices):
         self.connection, self.broadcast = site.connect(), broadcast
@@ -120,7 +120,7 @@ class Console:
             ids = [id for id, in database.execute("select id from notification where id <> ?", [broadcast])]
             self.last_device = database.execute("select max(number) from device").fetchone()[0]
         self.ids = random.sample(ids, 200)
-        # A place deep in each list, found by walking through a part of it.
+        # A cursor deep in each list, found by reading a part of it.
         self.deep = {path: self.cursor_after(path, 5) for path in ("/api/users?limit=500", "/api/devices?limit=500", "/api/tokens?limit=500",
             "/api/audit?limit=500")}
 
@@ -136,7 +136,7 @@ class Console:
         return cursor
 
     def recently_sent(self):
-        """The newest entries of the audit until fifty are there, as `recent` in notifications.js."""
+        """The newest fifty entries of the audit, as `recent` in notifications.js requests them."""
         cursor, found = None, 0
         for page in range(6):
             answer = self.ask("/api/audit", limit=500 if page else 100, cursor=cursor)
@@ -174,14 +174,14 @@ class Console:
             "tokens of a user": lambda: self.ask("/api/tokens", user=user()),
             "audit": lambda: self.ask("/api/audit", limit=200),
             "audit deep": lambda: self.ask("/api/audit", limit=200, cursor=self.deep["/api/audit?limit=500"]),
-            # As far as one request goes: nothing fits.
+            # Nothing matches, so that one request searches as far as it may.
             "audit searched": lambda: self.ask("/api/audit", limit=200, words="nobody-at-all"),
             "audit of a kind": lambda: self.ask("/api/audit", limit=200, action="session"),
         }
 
 
 def judge(console, where):
-    """Opens each view some times. Whether each was fast enough."""
+    """Opens each view some times. Returns whether each was fast enough."""
     is_fine = True
     for name, view in console.views().items():
         times = []
@@ -199,7 +199,7 @@ def judge(console, where):
 
 
 class Posts(crew.Crew):
-    """Posts at a steady rate for as long as the block lasts."""
+    """Posts at a steady rate during the block."""
 
     def __init__(self, site):
         self.site = site

@@ -1,14 +1,13 @@
-"""What each operation costs when its tables have grown: it must cost what it answers, whatever else lies there.
+"""The cost of each operation in large tables: it must depend on the answer alone.
 
-Three daemons stand on databases of 1,000, 100,000 and 10,000,000 notifications with a recipient and a settled push each, of
-1,000, 30,000 and 1,000,000 devices of as many users, a token each; a hundredth of the notifications (but at most 100,000)
-have a push that is still queued, for a provider that is not configured. In each round every operation is done some times on
-each of the three, so that what else the machine does meets them all, and the median of the rounds' ratios to the smallest
-counts: at most 1.25. All databases fit into the machine's page cache, and are in it.
+Three daemons have databases with 1,000, 100,000 and 10,000,000 notifications (each with a recipient and a settled push), and
+1,000, 30,000 and 1,000,000 devices of as many users (each with a token). A hundredth of the notifications, but at most 100,000,
+have a push queued for a provider without a sender. Each round runs every operation on all three; the median of the rounds'
+ratios to the smallest may be at most 1.25. All databases are in the machine's page cache.
 
-What has expired is deleted whenever its turn comes, so that of that the daemon's processor time is compared.
+For cleanup, which runs at intervals, the bench compares the daemon's CPU time.
 
-Then 100,000 posts with one collapse key: the last thousand may take 1.2 times what the first took, each compared with posts
+Then 100,000 posts have one collapse key: the last thousand may take 1.2 times as long as the first, each relative to posts
 without a key at the same time.
 """
 
@@ -60,7 +59,7 @@ class Site(outbox.Outbox):
                 "queued": min(self.notifications // 100, 100_000)}
             for pragma in ("synchronous = off", "cache_size = -1000000", "temp_store = memory", "foreign_keys = off"):
                 database.execute(f"pragma {pragma}")
-            # Indexes are built at the end, in their order.
+            # Creates the indexes at the end, in their order.
             indexes = database.execute(
                 "select name, sql from sqlite_schema where type = 'index' and sql is not null"
             ).fetchall()
@@ -95,7 +94,7 @@ class Site(outbox.Outbox):
         self.unread = []
 
     def reconnect(self, last=None):
-        """Opens the event stream, and returns it when its first lines are there."""
+        """Opens the event stream, and returns it with its first lines read."""
         stream = self.connect()
         fields = {"Authorization": self.credentials} | ({"Last-Event-ID": str(last)} if last else {})
         stream.request("GET", "/api/stream", headers=fields)
@@ -138,7 +137,7 @@ def receipts(site, count):
 
 
 def reading(path, is_administrative=False):
-    """An operation that asks for a path, in which `{}` stands for a notification's id."""
+    """An operation that requests a path; `{}` stands for a notification's id."""
     def read(site, count):
         for number in range(count):
             ask(site, "GET", path.format(site.ids[number % 100]), credentials=site.administrator if is_administrative else None)
@@ -146,7 +145,7 @@ def reading(path, is_administrative=False):
 
 
 def pushes(site, count):
-    """Posts, claims and settlements, through an event stream."""
+    """Posts, leases and settlements, through an event stream."""
     stream, response = site.reconnect()
     for _ in range(count):
         id = post(site)
@@ -156,14 +155,14 @@ def pushes(site, count):
 
 
 def reconnects(site, count):
-    """A stream that comes back is sent the one that came behind the last that it has seen."""
+    """A reconnected stream gets the notification after the last one that it has seen."""
     stream, response = site.reconnect()
     last, lost = post(site), post(site)
     for id in (last, lost):
         while f'"{id}"'.encode() not in response.readline():
             pass
     stream.close()
-    # The pushes are written down as accepted some milliseconds after the event.
+    # The server settles the pushes some milliseconds after the event.
     time.sleep(0.2)
     start = time.monotonic()
     for _ in range(count):
@@ -184,7 +183,7 @@ OPERATIONS = {
 
 
 def compare(name, sites, times, scale, unit):
-    """Prints the median of the rounds' ratios to the smallest site, and returns the worst."""
+    """Prints the median of the rounds' ratios to the smallest site. Returns the worst."""
     first = times[sites[0].name]
     ratios = {site.name: statistics.median(a / b for a, b in zip(times[site.name], first)) for site in sites[1:]}
     words = ", ".join(f"at {site} {ratio:.2f}" for site, ratio in ratios.items())
@@ -210,7 +209,7 @@ def measure(sites, rounds, names):
 
 
 def starts(sites, rounds):
-    """From the exec to the first answer, with 1,000 pushes to take back that were on their way."""
+    """From the exec to the first answer, with 1,000 leased pushes to release."""
     times = {site.name: [] for site in sites}
     for _ in range(rounds):
         for site in sites:
@@ -229,13 +228,13 @@ def starts(sites, rounds):
         print(f"start at {site.name}: {1000 * statistics.median(times[site.name]):.0f} ms", flush=True)
 
 
-def retention(sites, rounds, count=2000):
-    """The processor time in which what has expired is deleted, whenever its turn comes; all sites wait at once."""
+def delete_expired(sites, rounds, count=2000):
+    """The CPU time of cleanup; all sites wait for it together."""
     times = {site.name: [] for site in sites}
     for site in sites:
-        # Of a database that somebody else has written it wipes all pages, some at a time.
+        # The server wipes all pages of a database that another program has written, in steps.
         processes.wait_until_idle(site.process, 0.003, 600)
-        # The server has closed what did nothing for so long; the next request opens another.
+        # The server has closed the idle connection; the next request opens another one.
         site.connection.close()
     for _ in range(rounds):
         before = {}
@@ -259,7 +258,7 @@ def retention(sites, rounds, count=2000):
 
 
 def collapse(site, count):
-    """Posts with one collapse key, and what the last thousand cost to the first, by posts without a key."""
+    """Posts with one collapse key. Returns the last thousand's cost relative to the first, by posts without a key."""
     def cost():
         keyed = plain = 0
         for _ in range(100):
@@ -295,7 +294,7 @@ def collapse(site, count):
 def add_options(parser):
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
-    parser.add_argument("--operations", nargs="+", help="of those above only these, as they are printed")
+    parser.add_argument("--operations", nargs="+", help="only these operations, by their printed names")
     parser.add_argument("--collapse", type=int, default=100_000, help="posts with one key (100,000)")
 
 
@@ -305,13 +304,13 @@ def run(options):
     try:
         for site in sites:
             start = time.monotonic()
-            # The schema is the daemon's.
+            # The daemon creates the schema.
             site.fill()
             site.begin()
             print(f"filled {site.name} in {time.monotonic() - start:.0f} s", flush=True)
         worst = measure(sites, options.rounds, names)
         if not options.operations or "retention" in options.operations:
-            worst = max(worst, retention(sites, 3))
+            worst = max(worst, delete_expired(sites, 3))
         print(f"the worst of all: {worst:.2f} (at most {RATIO})")
         collapsed = collapse(sites[0], options.collapse)
         starts(sites, 3)

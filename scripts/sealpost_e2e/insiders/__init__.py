@@ -1,1 +1,1 @@
-"""What `scripts/e2e run insiders` is made of: a daemon with its providers, honest users who are watched, and the moves."""
+"""Parts of the program `insiders`: a daemon with its providers, watched honest users, and the moves."""

@@ -1,4 +1,4 @@
-"""A hostile user: what it asks, what it is answered, and how a move is written down."""
+"""A hostile user: its requests, their answers, and the record of a move."""
 
 import collections
 import concurrent.futures
@@ -20,9 +20,9 @@ SECONDS = 4
 
 @dataclasses.dataclass
 class Move:
-    """One move: `run(insider)` makes it, and `expected` are the answers to it.
+    """One move: `run(insider)` makes it, and `expected` are its answers.
 
-    An answer with a question mark may come, the others must; there are no others.
+    An answer with a question mark is optional; the others must come, and no more.
     """
 
     run: object
@@ -33,7 +33,7 @@ class Move:
     name: str
 
     def misses(self, answers):
-        """What is wrong about the answers; empty if nothing is."""
+        """The mismatches of the answers; empty if all match."""
         must = {answer for answer in self.expected if not answer.endswith("?")}
         may = {answer.rstrip("?") for answer in self.expected}
         strange, missing = sorted(set(answers) - may), sorted(must - set(answers))
@@ -52,7 +52,7 @@ def move(title, tried, expected, role="device"):
 
 
 class Insider:
-    """A user with an account, a session and an address of its own."""
+    """A user with its own account, session and address."""
 
     def __init__(self, site, name, authorization, number, role):
         self.site, self.name, self.authorization, self.role = site, name, authorization, role
@@ -64,7 +64,7 @@ class Insider:
     # MARK: Requests
 
     def ask(self, method, path, body=None, fields=None, authorization=None, source=None, counts=True):
-        """A request. An answer that is not one, since the connection has ended, has the status 0."""
+        """Sends a request. A connection that ends without an answer has the status 0."""
         if body is not None and not isinstance(body, bytes):
             body = json.dumps(body).encode()
         headers = {"Authorization": self.authorization if authorization is None else authorization} | (fields or {})
@@ -88,7 +88,7 @@ class Insider:
                     return self.note(0, b"", {}, counts)
 
     def note(self, status, text, fields, counts=True):
-        """An answer that has come, however."""
+        """Records an answer."""
         code = ""
         if status >= 400 and text.startswith(b"{"):
             code = json.loads(text).get("type", "").removeprefix("urn:sealpost:problem:")
@@ -103,7 +103,7 @@ class Insider:
                 self.harms.append(text)
 
     def register(self, lane, word="x", host="honest", tags=None, handle=None, id=None):
-        """Registers a device of its own. Its id, and the answer; no id if it was given none."""
+        """Registers a device. Returns its id, if it got one, and the answer."""
         if id is None:
             given = self.ask("POST", "/api/register", counts=False)
             if given.status != 200:
@@ -115,7 +115,7 @@ class Insider:
         return id, self.ask("PUT", f"/api/register/{id}", body)
 
     def post(self, order=None, **more):
-        """Sends something, to itself if the order does not say to whom."""
+        """Sends a notification, to itself unless the order names recipients."""
         body = {"Payload": "from an insider", "ExpiresIn": 600} | (order or {})
         return self.ask("POST", "/api/notifications", body, **more)
 
@@ -137,7 +137,7 @@ class Insider:
         return ("\r\n".join(lines) + "\r\n\r\n").encode()
 
     def receive(self, connection):
-        """Notes the status of the answer that a connection begins with."""
+        """Records the status of a connection's first answer."""
         try:
             text = connection.recv(65536)
         except OSError:
@@ -145,10 +145,10 @@ class Insider:
         body = text.partition(b"\r\n\r\n")[2]
         return self.note(int(text[9:12]) if text.startswith(b"HTTP/1.1 ") else 0, body, {})
 
-    # MARK: Many at once
+    # MARK: Parallel
 
-    def keep_on(self, function, threads=8, seconds=SECONDS):
-        """Does something over and over, by several threads, for some seconds; `function` gets a number of its own."""
+    def repeat(self, function, threads=8, seconds=SECONDS):
+        """Calls `function` with a new number by several threads for some seconds."""
         deadline, numbers = time.monotonic() + seconds, iter(range(1 << 40))
 
         def work():
@@ -160,7 +160,7 @@ class Insider:
         self.together([work] * threads)
 
     def each(self, function, values, threads=8):
-        """Does something with each value, by several threads. What came of each, in their order."""
+        """Calls a function with each value by several threads. Returns the results in order."""
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             return list(pool.map(function, values))
 
@@ -169,7 +169,7 @@ class Insider:
 
 
 def play(move, insider, pipe):
-    """Makes a move, in a process of its own, which comes after those who are measured."""
+    """Makes a move in its own process, with a lower priority than the honest users."""
     os.nice(19)
     failure = ""
     try:

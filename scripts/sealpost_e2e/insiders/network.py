@@ -1,4 +1,4 @@
-"""A network of the run's own, with push services that behave and hosts that do not, each at an address of its own."""
+"""A private network with honest push services and hostile hosts, each at its own address."""
 
 import os
 import pathlib
@@ -6,7 +6,7 @@ import sys
 
 from sealpost_e2e import processes, rig
 
-# What answers at each address: see `receivers`. The addresses are of the public Internet, as the daemon asks for.
+# The host at each address: see `receivers`. The daemon requires public addresses.
 BEHAVIOURS = ("honest", "hangs", "silent", "endless")
 ADDRESSES = {name: f"93.184.216.{34 + number}" for number, name in enumerate(BEHAVIOURS)}
 # Each behaviour is a push service, and a host of channels for Windows.
@@ -15,7 +15,7 @@ NAMES = {f"{name}.{domain}": address for domain in (PUSH, WNS) for name, address
 
 
 def enter(program, arguments, addresses=ADDRESSES.values()):
-    """Goes on in a network namespace; if it is one already, gives it these addresses."""
+    """Restarts the program in a network namespace, and there adds these addresses."""
     if "--inside" in arguments:
         return make(addresses)
     command = ["unshare", "--user", "--map-root-user", "--mount", "--net", sys.executable, rig.ROOT / "scripts/e2e"]
@@ -37,7 +37,7 @@ def name_hosts(folder):
 
 
 def lay_over(folder, files):
-    """Lays files over those of /etc, in this namespace only."""
+    """Mounts files over those of /etc, in this namespace only."""
     for name, text in files.items():
         (pathlib.Path(folder) / name).write_text(text)
         processes.run("mount", "--bind", pathlib.Path(folder) / name, f"/etc/{name}")

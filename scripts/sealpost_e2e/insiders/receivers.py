@@ -1,8 +1,7 @@
-"""What stands at the addresses of `network`: a push service and a receiver of webhooks, and hosts that do harm.
+"""Receivers at the addresses of `network`: a push service, a receiver of webhooks, and hostile hosts.
 
-`sealpost simulate` has no Web Push and no webhooks, so these are of our own. A line of the file `arrivals` tells when a push
-came to the honest ones: seconds since 1970, platform, and the path at the push service, or the notification's id and the handle;
-or the code that confirms a handle, which only who has the receiver can read.
+`sealpost simulate` has neither Web Push nor webhooks. Each line of the file `arrivals` is a push to an honest user: seconds
+since 1970, platform, and the path at the push service, or the notification's id and the handle; or a code that confirms a handle.
 """
 
 import asyncio
@@ -48,13 +47,13 @@ class Receivers:
             writer.close()
 
     async def hangs(self, reader, writer):
-        """Never answers; and without TLS says nothing at all."""
+        """Never answers; as `silent` it does not even start TLS."""
         await asyncio.sleep(LONG)
 
     silent = hangs
 
     async def endless(self, reader, writer):
-        """Begins an answer that has no end, a byte at a time."""
+        """Sends an endless answer, a byte at a time."""
         try:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(b"HTTP/1.1 201 Created\r\nContent-Length: 100000000\r\n\r\n")
@@ -66,7 +65,7 @@ class Receivers:
             writer.close()
 
     def judge(self, path, body):
-        """A push service by the path, a webhook by the handle; the answer says what is in it."""
+        """A push service by the path, a webhook by the handle; the answer names the content."""
         if path == "/hook":
             message = json.loads(body)
             if code := message.get("confirmation"):
@@ -82,5 +81,5 @@ class Receivers:
         return (204 if platform == "webhook" else 201), ""
 
 
-# What the honest ones say about an address with this word in it.
+# The honest services' answers for an address with this word.
 WORDS = {"invented": (404, ""), "gone": (410, ""), "busy": (429, f"Retry-After: {LONG}\r\n"), "odd": (418, "")}

@@ -1,4 +1,4 @@
-"""The daemon of a run, with the providers, and the honest users whom nothing may happen to."""
+"""The daemon of a run, with its providers and honest users, whom no move may harm."""
 
 import base64
 import json
@@ -11,7 +11,7 @@ from sealpost_e2e import api, outbox, processes, receiver
 from sealpost_e2e.insiders import network, receivers
 
 LANES = ("apns", "fcm", "wns", "webpush", "webhook", "stream")
-# In a device token: the simulators know no such device, or know that it is gone.
+# Device tokens with these are unknown to the simulators, or known as unregistered.
 INVENTED, GONE = "0badc0de0badc0de", "dead0410dead0410"
 BROWSERS, CHANNELS, CROWD = 12, 40, 100_000
 
@@ -28,7 +28,7 @@ FAULTS = [
 
 
 class Site(outbox.Outbox):
-    """A daemon with its default limits and all kinds of senders. alice publishes, root administers."""
+    """A daemon with default limits and all kinds of senders. alice publishes, root administers."""
 
     def __init__(self, sealpost, crowd=CROWD):
         super().__init__(sealpost, quotas={}, EVENTS_KEEP=604800)
@@ -41,7 +41,7 @@ class Site(outbox.Outbox):
             outbox.add_devices(database, "apns", crowd, tags=["crowd"])
 
     def configure(self):
-        """Adds what the simulators have no part in."""
+        """Adds the senders that the simulators lack."""
         names = [*network.NAMES, network.HOOKS]
         certificate, key = self.folder / "hosts.pem", self.folder / "hosts.key"
         processes.run(
@@ -49,7 +49,7 @@ class Site(outbox.Outbox):
             "-subj", "/CN=hosts", "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in names),
             "-keyout", key, "-out", certificate,
         )
-        # One file of authorities for the simulated WNS and for hosts under its star.
+        # One file of authorities for the simulated WNS and for its wildcard hosts.
         both = self.folder / "authorities.pem"
         both.write_text((self.folder / "simulators/ca.pem").read_text() + certificate.read_text())
         receiver.write_secret(self.folder / "hook.secret")
@@ -73,31 +73,31 @@ class Site(outbox.Outbox):
         if not ready.wait(30):
             raise SystemExit("the receivers do not listen")
 
-    def settle_people(self):
-        """Makes the honest users, with their devices and what they have got; the daemon runs."""
+    def create_honest_users(self):
+        """Creates the honest users, their devices and notifications, while the daemon runs."""
         self.publisher = api.sign_in(self.connect(), "alice")
         connection = self.connect()
         self.admin = "Bearer " + api.ask(
             connection, "POST", "/api/sessions", {"Scopes": ["fetch", "send", "register", "manage"]}, api.basic("root")
         )["Token"]
         self.channel_list = iter(self.channels())
-        # Whom the canary sends to.
+        # The canary's recipient.
         self.devices = {}
         for lane in LANES:
             users = [f"on-{lane}-{number}" for number in range(BROWSERS if lane == "webpush" else 1)]
             self.devices[lane] = [(name, *self.settle(name, lane)) for name in users]
-        # The moves guess his password.
+        # The moves guess this user's password.
         self.make_user("victor")
         processes.wait_until(self.is_reached, 60, "the first pushes", pause=0.1)
 
     def is_reached(self):
-        """Whether all that could be pushed is; the stream is not open all the time."""
+        """Whether every push has ended but those to the stream, which is not always open."""
         with self.database() as database:
             query = "select not exists (select 1 from delivery where settled_at is null and lane <> 'stream')"
             return database.execute(query).fetchone()[0]
 
     def settle(self, name, lane):
-        """Makes an honest user with a device. The registration's id, the handle, and the field of `Authorization`."""
+        """Creates an honest user with a device. Returns its id, its handle and the `Authorization` field."""
         authorization, connection = self.make_user(name), self.connect()
         handle = self.handle(lane, name)
         id = api.ask(connection, "POST", "/api/register", credentials=authorization)
@@ -109,7 +109,7 @@ class Site(outbox.Outbox):
         return id, handle, authorization
 
     def code(self, handle):
-        """The code that was sent to a webhook's handle; waits for it."""
+        """Waits for the code that was sent to a webhook's handle, and returns it."""
         def find():
             lines = self.arrivals.read_text().splitlines() if self.arrivals.exists() else []
             return next((code for _, kind, code, *rest in map(str.split, lines) if kind == "confirmation" and rest == [handle]), None)
@@ -118,7 +118,7 @@ class Site(outbox.Outbox):
         return find()
 
     def handle(self, lane, word="x", host="honest"):
-        """An address at a provider that nobody has yet. The word is in it, where the provider lets it."""
+        """A free handle at a provider, with the word in it if the provider allows that."""
         number = secrets.token_hex(8)
         match lane:
             case "apns": return f"{number}{number}".ljust(64, "1")
@@ -131,7 +131,7 @@ class Site(outbox.Outbox):
             case "stream": return None
 
     def make_user(self, name, role="device"):
-        """A user that the administrator makes while the daemon runs. The field of `Authorization` of a session."""
+        """Creates a user while the daemon runs. Returns the `Authorization` field of a session."""
         connection = self.connect()
         body = {"Name": name, "Password": api.PASSWORD, "Role": role}
         api.ask(connection, "POST", "/api/users", body, self.admin)
@@ -140,7 +140,7 @@ class Site(outbox.Outbox):
         return authorization
 
     def send(self, name, order):
-        """Sends something to a user in the publisher's name. Its id."""
+        """Posts to a user as the publisher. Returns the notification's id."""
         connection = self.connect()
         try:
             return api.post(connection, order | {"To": [f"username:{name}"]}, credentials=self.publisher)
@@ -149,7 +149,7 @@ class Site(outbox.Outbox):
 
 
 def browser_keys():
-    """Keys as a browser has them; it is never asked to read anything."""
+    """Keys like a browser's; the run never decrypts with them."""
     command = ["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-outform", "DER"]
     point = subprocess.run(command, capture_output=True, check=True).stdout[-65:]
     return {"p256dh": text(point), "auth": text(os.urandom(16))}

@@ -1,4 +1,4 @@
-"""The results of the moves: what is a fault, a line of the run, and the table in docs/evidence/insiders.md."""
+"""The results of the moves: their faults, their lines, and the table in docs/evidence/insiders.md."""
 
 import re
 
@@ -6,14 +6,14 @@ BEGIN, END = "<!-- moves: written by scripts/e2e run insiders --write-table -->"
 
 
 def measured(verdict):
-    """What a window has measured."""
+    """The measurements of a window."""
     return {
         "worst": verdict.worst, "lane": verdict.lane, "posts": verdict.posts, "fetch": verdict.slowest_fetch, "flush": verdict.slowest_flush,
     }
 
 
 def result(move, answers, verdict, seconds, harms, failure, latest):
-    """All about a move, with its faults."""
+    """The row of a move, with its faults."""
     faults = list(harms)
     if failure:
         faults.append(failure)
@@ -43,9 +43,9 @@ def line(number, result):
 
 
 def write(path, results, quiet):
-    """Replaces the table in the file; of the earlier version it says what it has said."""
+    """Replaces the table in the file, and keeps its column about the earlier version."""
     text = path.read_text()
-    kept = told_before(text)
+    kept = earlier_column(text)
     rows = [
         "| | move | what was tried | before | answers now | latest push of others | verdict |",
         "|---|---|---|---|---|---|---|",
@@ -65,8 +65,8 @@ def write(path, results, quiet):
     path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
 
 
-def told_before(text):
-    """What the table says of the earlier version, by move."""
+def earlier_column(text):
+    """The table's column about the earlier version, by move."""
     rows = text[text.index(BEGIN) : text.index(END)].splitlines()
     cells = [row.strip("| ").split(" | ") for row in rows if re.match(r"\| \d+ \|", row)]
     return {row[1]: row[3].replace("\\|", "|") for row in cells}

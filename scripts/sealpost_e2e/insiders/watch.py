@@ -1,7 +1,6 @@
-"""The honest, in a process of their own: they post to each lane, fetch, and ask /readyz, whatever an insider does meanwhile.
+"""The honest users in their own process: they post to each lane, fetch, and request /readyz during a move.
 
-What a push took is the time from the beginning of its `POST` to its arrival at the provider, by the clock of the machine, which
-both sides read.
+The latency of a push runs from the beginning of its `POST` to its arrival at the provider, by the machine's clock.
 """
 
 import http.client
@@ -16,13 +15,13 @@ from sealpost_e2e import outbox
 from sealpost_e2e.insiders.site import LANES
 
 PERIOD, READY_PERIOD = 0.25, 0.1
-# How long a push is waited for once the window is over.
-PATIENCE = 20
+# Seconds to wait for late pushes at the end of a window.
+TIMEOUT = 20
 ADDRESS = "127.0.0.10"
 
 
 class Window:
-    """What the honest notice between `begin` and `end`."""
+    """The measurements of the honest users between `begin` and `end`."""
 
     def __init__(self, site):
         self.site = site
@@ -37,9 +36,9 @@ class Window:
             raise SystemExit("the honest cannot begin")
 
     def end(self):
-        """Waits for the pushes that are missing, and judges the window."""
+        """Waits for the missing pushes, and judges the window."""
         self.over.set()
-        deadline = time.time() + PATIENCE
+        deadline = time.time() + TIMEOUT
         while not self.pipe.poll(0.2):
             if not self.process.is_alive() or time.time() > deadline + 60:
                 raise SystemExit("the honest did not come to their end")
@@ -54,12 +53,12 @@ class Window:
         return Verdict(latencies, missing, noted)
 
     def match(self, noted):
-        """Seconds that the pushes of each lane took, and the lanes of those that have not come."""
+        """The latencies of each lane's pushes in seconds, and the lanes of the missing ones."""
         arrived = self.arrived()
         latencies, missing = {lane: [] for lane in LANES}, []
         for lane, key, start in self.keyed(noted):
             times = noted["events"] if lane == "stream" else arrived
-            # A browser is posted to again much later than its push takes, so that the first one is meant.
+            # The posts to a browser are far apart, so the first arrival belongs to this post.
             at = min((at for at in times.get((lane, key), ()) if at >= start - 0.002), default=None)
             if at is None:
                 missing.append(lane)
@@ -69,7 +68,7 @@ class Window:
         return latencies, missing
 
     def keyed(self, noted):
-        """Each post that was answered with 201, and what its push is known by."""
+        """Each post answered with 201, and the key of its push at the provider."""
         site = self.site
         with site.database() as database:
             seeds = dict(database.execute(
@@ -91,7 +90,7 @@ class Window:
                 case _: yield lane, str(id), start
 
     def arrived(self):
-        """When the providers have got what, by lane and key."""
+        """The arrival times at the providers, by lane and key."""
         times = {}
         with open(self.site.folder / "received") as file:
             file.seek(self.offset)
@@ -110,7 +109,7 @@ class Window:
 
 
 class Verdict:
-    """What the honest have noticed."""
+    """The record of the honest users."""
 
     def __init__(self, latencies, missing, noted):
         self.latencies, self.missing = latencies, sorted(set(missing))
@@ -157,7 +156,7 @@ class Honest:
 
     def post(self, lane):
         connection, number, users = self.connect(), 0, self.site.devices[lane]
-        # They do not all post in the same moment.
+        # Shifts their posts, so that they do not coincide.
         self.over.wait(PERIOD * LANES.index(lane) / len(LANES))
         while not self.over.is_set():
             start, index = time.time(), number % len(users)
@@ -171,7 +170,7 @@ class Honest:
                     status, answer = response.status, response.read()
                     break
                 except (OSError, http.client.HTTPException) as error:
-                    # A kept connection may end at any time; the key makes it safe to say it again.
+                    # A kept connection may end at any time; the idempotency key makes a repetition safe.
                     status = type(error).__name__
                     connection.close()
                     connection = self.connect()
@@ -201,7 +200,7 @@ class Honest:
             self.over.wait(max(0, start + READY_PERIOD - time.time()))
 
     def flush(self):
-        """Flushes a page to the same disk, as a commit does: where that is slow, a late push is not the insider's doing."""
+        """Flushes a page to the same disk, as a commit does: a slow disk excuses a late push."""
         file = os.open(self.site.folder / "flushed", os.O_WRONLY | os.O_CREAT, 0o600)
         while not self.over.is_set():
             start = time.time()
@@ -212,7 +211,7 @@ class Honest:
         os.close(file)
 
     def listen(self):
-        """The stream of the one who has no provider; it is opened again when it ends."""
+        """The stream of the user without a provider; it reconnects when it ends."""
         authorization = self.site.devices["stream"][0][3]
         last = {}
         while True:
@@ -231,11 +230,11 @@ class Honest:
 
     def await_events(self):
         wanted = [("stream", str(id)) for lane, _, id, _ in self.noted["posts"] if lane == "stream"]
-        deadline = time.time() + PATIENCE
+        deadline = time.time() + TIMEOUT
         while time.time() < deadline and any(key not in self.noted["events"] for key in wanted):
             time.sleep(0.05)
 
 
 def summary(verdict):
-    """Milliseconds of each lane, the worst of it."""
+    """The worst latency of each lane in milliseconds."""
     return ", ".join(f"{lane} {verdict.of(lane) * 1000:.0f}" for lane in LANES)

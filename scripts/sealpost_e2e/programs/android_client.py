@@ -1,11 +1,11 @@
-"""Has the client for Android ask the daemon over TLS, behind proxies that keep, change, cut off and invent answers.
+"""Tests the client for Android over TLS, behind proxies that cache, change, truncate and invent answers.
 
-Clients with an empty cache make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without one. With
-a key no wrong answer is accepted, and each interference has the name that the other clients give it. A client that has kept
-something shows that, with its date. Each proxy's harm is seen without the client, too, or this program could not fail.
+Clients with empty storage make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without. With a
+key they never trust a wrong answer, and name each interference as the other clients do. A client with cached content shows it
+with its date. The program also checks without the client that each proxy does harm.
 
-Over TLS alone: certificates that are not trusted, and not pinned, are named; what waits in an outbox is sent once; and
-a sign-out ends the registration at the server.
+With TLS alone, clients name certificates that are neither trusted nor pinned, send each entry of the outbox once, and end the
+registration at the server when they sign out.
 """
 
 import http.client
@@ -27,7 +27,7 @@ class Phone:
     def __init__(self, folder):
         self.certificate, self.key = tls.make_certificate(folder)
         self.server = None
-        # The session of all clients that are new from here on. Without one they show name and password.
+        # The session of all new clients; without one they use name and password.
         self.session = {}
         self.count = 0
         self.process = subprocess.Popen(
@@ -36,16 +36,16 @@ class Phone:
         )
 
     def front(self, port):
-        """TLS before a port; the server of all clients that are new from here on."""
+        """TLS in front of a port: the server of all new clients."""
         front = interferers.TLSFront(port, self.certificate, self.key)
         self.server = f"https://localhost:{front.port}"
         self.session = {}
         return front
 
     def sign_in(self, keys):
-        """Begins a session for all clients that are new from here on.
+        """Begins a session for all new clients.
 
-        A client with a password first asks the server for its account, and that request would meet the proxy.
+        A client with a password first requests its account, and that request would meet the proxy.
         """
         self.session = {}
         self.session = self.ask(self.new(), "signIn", keys)["value"]
@@ -60,18 +60,18 @@ class Phone:
         return json.loads(line)
 
     def new(self):
-        """The name of a client with an empty cache."""
+        """The name of a client with empty storage."""
         self.count += 1
         return f"client-{self.count}"
 
     def end(self):
         self.process.stdin.close()
-        # It removes the folders of thousands of clients.
+        # Removes the folders of thousands of clients.
         self.process.wait(timeout=300)
 
 
 class Truth:
-    """What the daemon says, without anything between."""
+    """The daemon's answers without a proxy."""
 
     def __init__(self, site):
         self.site = site
@@ -100,7 +100,7 @@ class Truth:
 
 
 def raw(port, path, fields):
-    """An answer as any client sees it: status, fields and body; what there was, if it was cut off."""
+    """An answer as any client sees it: status, fields, and the whole or truncated body."""
     connection = api.connect(port, timeout=20)
     try:
         connection.request("GET", path, headers={"Authorization": api.CREDENTIALS, "MyToken": "1"} | fields)
@@ -116,10 +116,10 @@ def raw(port, path, fields):
 
 
 def harm(interferer, site, chain, id):
-    """What the proxy does to an answer, or nothing."""
+    """The change that the proxy makes to an answer, or `None`."""
     path = f"/api/notifications/{id}?seen"
     found = []
-    # Asked as a client of each kind does. An ETag is in the answer only where no signature is asked for.
+    # The requests of each kind of client. An answer has an ETag only if no signature is requested.
     for fields in ({"Accept-Encoding": "gzip"}, {"Accept-Signature": ACCEPT, "Accept-Encoding": "identity"}):
         if interferer.is_cache:
             first, second = (raw(chain.port, path, {}) for _ in range(2))
@@ -140,7 +140,7 @@ def harm(interferer, site, chain, id):
 
 
 def outcome(phone, truth, call, client, keys, id, may_ask=True):
-    """What became of a call: fresh, wrong, cached, or the kind of an interference."""
+    """The outcome of a call: fresh, wrong, cached, or the kind of an interference."""
     answer = phone.ask(client, call, keys, id=id)
     if "kind" in answer and "value" not in answer:
         return answer["kind"]
@@ -164,14 +164,14 @@ def outcome(phone, truth, call, client, keys, id, may_ask=True):
 
 
 def bare(value):
-    """Without members that nobody reads."""
+    """Without members that no client reads."""
     if isinstance(value, dict):
         return {name: member for name, member in value.items() if name in ("Id", "Payload", "Read", "CreatedAt", "ExpiresAt")}
     return [bare(element) for element in value] if isinstance(value, list) else value
 
 
 def visit(options, phone, interferer, signed, failures):
-    """One proxy, one kind of client: a daemon of its own, and everything as in `ProxyInterferenceTests.swift`."""
+    """Tests one proxy and one kind of client with its own daemon, like `ProxyInterferenceTests.swift`."""
     def expect(found, wanted, what):
         if found != wanted:
             failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {what}: {found}, not {wanted}")
@@ -194,7 +194,7 @@ def visit(options, phone, interferer, signed, failures):
 
         chain.replace(interferer.files, interferer.how)
         if interferer.is_cache:
-            # Fetches last: a cache gives up what somebody changes through it (RFC 9111 section 4.4).
+            # Fetches come last: a cache evicts a resource that a request through it changes (RFC 9111 section 4.4).
             for call in reversed(interferers.CALLS):
                 expect(outcome(phone, truth, call, phone.new(), keys, id), "fresh", f"the first {call}")
             phone.ask(old, "sync", keys)
@@ -205,7 +205,7 @@ def visit(options, phone, interferer, signed, failures):
         if interferer.needs_no_daemon:
             processes.run("kill", "-TERM", daemon.pid)
             daemon.wait(timeout=60)
-            # What listens for the next daemon must not leave the proxy waiting.
+            # The next daemon's listener must not keep the proxy waiting.
             site.socket.close()
 
         if isinstance(interferer.finding("notification", signed), set):
@@ -233,7 +233,7 @@ def visit(options, phone, interferer, signed, failures):
 
 
 def certificates_and_outbox(options, phone):
-    """TLS that ends at a front alone: what is not trusted, and what must happen once."""
+    """TLS without a proxy: untrusted certificates, and requests that must happen once."""
     with rig.Rig(options.sealpost) as site:
         daemon, _ = site.serve()
         interferers.drain(daemon)
@@ -274,7 +274,7 @@ def certificates_and_outbox(options, phone):
 
 
 def read_once(phone, truth, client, keys):
-    """What the worker shows leaves the payload to whoever opens the app."""
+    """The worker's notification contains no payload; the app fetches it when opened."""
     id = truth.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
     for _ in range(2):
         shown = phone.ask(client, "preview", keys, id=id)["value"]
@@ -288,7 +288,7 @@ def read_once(phone, truth, client, keys):
 
 
 def add_options(parser):
-    parser.add_argument("--only", help="proxies whose name has this")
+    parser.add_argument("--only", help="proxies whose name contains this")
 
 
 def run(options):

@@ -1,14 +1,14 @@
-"""Has Chromium, which keeps an administrator's password, visit pages of hostile and of allowed origins.
+"""Tests cross-origin protection: Chromium, with an administrator's saved password, visits hostile and allowed pages.
 
-Each attack runs on a page of another site, of the same site, and of an opaque origin: forms, scripts' requests, images and
-the like, frames, WebSockets and event streams. It must change nothing, read nothing, and must have arrived: the daemon's log
-has its refusal. Pages of the server's own origin and of an allowed one can do everything, and read all that the API says.
+Each attack runs on a page of another site, of the same site, and of an opaque origin: forms, scripts' requests, images, frames,
+WebSockets and event streams. It must change and read nothing, and the daemon's log must have its refusal. Pages of the
+server's own origin and of an allowed one can do everything, and read all documented answers.
 
-1. Over TLS through a relay that takes out what the daemon goes by (`Origin` and `Sec-Fetch-Site`), where the same attacks
-   must do harm: otherwise this program could not fail.
-2. Over TLS of the daemon's own.
-3. In clear, where browsers send `Origin` alone, and that not with images, scripts and frames: these may leave receipts and
-   take pushes, and learn whether an id is there, and still read nothing.
+1. Over TLS through a relay that removes `Origin` and `Sec-Fetch-Site`, by which the daemon decides. Here the same attacks must
+   do harm, or the program could not fail.
+2. Over the daemon's own TLS.
+3. In clear, where browsers send only `Origin`, and not with images, scripts and frames: these may leave receipts, take
+   pushes and learn whether an id exists, but read nothing.
 """
 
 import collections
@@ -25,13 +25,13 @@ import urllib.parse
 from sealpost_e2e import api, chromium, listening, processes, rig, tls
 
 SERVER, APP = "push.example", "app.example"
-# The attackers' pages, by what the browser says of them. The last are sandboxed, which makes their origin `null`.
+# The attackers' pages, by their relation to the server. The last are sandboxed: their origin is `null`.
 HOSTILE = {"another site": "evil.example", "the same site": "blog.push.example", "no origin": "evil.example/sandboxed"}
 
 # MARK: Attacks
 
-# Each is JavaScript on a page, with `base`, the server's address, and `id`, a notification for the user. It gives what it
-# has read, or null. In clear, nothing tells whose page those were that begin with "get".
+# Each is JavaScript on a page, with `base`, the server's address, and `id`, a notification for the user. It returns
+# what it has read, or null. In clear the daemon cannot recognize the pages behind attacks named "get…".
 TOOLS = """
 const read = async promise => { try { return (await (await promise).text()) || null } catch { return null } };
 const pause = time => new Promise(done => setTimeout(done, time));
@@ -97,19 +97,19 @@ ATTACKS = {
     "get style": """inserted('link', {rel: 'stylesheet', href: base + '/api/notifications'}).then(link => {
         try { return link.sheet.cssRules.length || null } catch { return null }
     })""",
-    # Whether an id is there, by what becomes of an element.
+    # An element's fate shows whether an id exists.
     "get by trying": "Promise.all([id, 1].map(outcomes)).then(([there, missing]) => there === missing ? null : there + ' and ' + missing)",
     "get without CORS": "read(fetch(base + '/api/notifications/' + id, {...include, mode: 'no-cors'}))",
     "get frame": "framed('/api/notifications')",
     "get frame of a stream": "Promise.race([framed('/api/stream'), pause(1500).then(() => null)])",
 }
-# Without protection these must have been seen to do harm, from a page of another site.
+# Without protection these must do harm from a page of another site.
 HARMFUL = {
     "form as text", "form as form", "fetch without CORS", "fetch with CORS", "fetch of a list", "beacon", "event stream",
     "get image", "get script", "get style", "get without CORS", "get frame", "get frame of a stream",
 }
 
-# MARK: What an allowed page does
+# MARK: Actions of an allowed page
 
 APP_SCRIPT = """(async () => {
     const ask = async (path, options = {}) => {
@@ -143,11 +143,11 @@ APP_SCRIPT = """(async () => {
 })()"""
 
 
-# MARK: Who is there
+# MARK: The site
 
 
 class Relay(listening.Listener):
-    """TLS before the daemon's TLS, that takes the fields out of requests by which the daemon knows foreign pages."""
+    """TLS in front of the daemon's TLS; it removes the fields that identify foreign pages."""
 
     def __init__(self, context, port):
         self.context, self.upstream = context, port
@@ -177,7 +177,7 @@ def receive_until(stream, end):
 
 
 class Site(rig.Rig):
-    """A daemon that takes pages of `APP` at the given port, and whose log is a file."""
+    """A daemon that allows pages of `APP` at the given port, with a file as its log."""
 
     def __init__(self, sealpost, scheme, pages_port, context_files=None):
         settings = {"SERVER_ALLOWEDORIGINS": f"{scheme}://{APP}:{pages_port}", "LOG_LEVEL": "debug"}
@@ -191,7 +191,7 @@ class Site(rig.Rig):
         with open(self.log, "a") as log:
             process = self.start_daemon(stderr=log)
         processes.wait_until(lambda: "serving" in self.log.read_text(), 60, "the daemon", process)
-        # Whose pushes wait until it comes, or somebody in its place.
+        # Pushes to this stream device wait for a connection, by its user or an attacker.
         id = api.ask(self.connect(), "POST", "/api/register")
         api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "stream"})
         return process
@@ -205,7 +205,7 @@ class Site(rig.Rig):
         return [tuple(re.search(rf"\b{name}=(\w+)", line)[1] for name in ("method", "status")) for line in lines]
 
     def state(self):
-        """What a forged request could change, as the database has it."""
+        """Database values that a forged request could change."""
         queries = {
             "users": "select count(*) from user", "tokens": "select count(*) from token",
             "devices": "select count(*) from device", "notifications": "select count(*) from notification",
@@ -220,7 +220,7 @@ class Site(rig.Rig):
         return {name: (before[name], value) for name, value in self.state().items() if value != before[name]}
 
     def flush_receipts(self):
-        """Returns when all receipts of before are written: they are written in the order of the fetches."""
+        """Waits until all earlier receipts are written; the server writes them in the order of the fetches."""
         connection = self.connect()
         id = api.post(connection, "fence")
         before = self.state()["receipts"]
@@ -256,7 +256,7 @@ def run(options):
 
 
 def attack_without_protection(options, context, files):
-    """The names of the attacks that did something, from the page of another site."""
+    """The attacks that had an effect from the page of another site."""
     pages = chromium.Pages(context)
     with Site(options.sealpost, "https", pages.port, files) as site, browser(options) as chromium_:
         daemon = site.serve()
@@ -271,14 +271,14 @@ def attack_without_protection(options, context, files):
                 processes.wait_until(lambda: site.changes_since(before), 2, "a change")
                 harm.add(name)
             except SystemExit:
-                pass  # It did nothing, which the caller judges.
+                pass  # It had no effect; the caller judges that.
             page.close()
         processes.terminate(daemon)
     return harm
 
 
 def attack(options, scheme, context, files):
-    """All attacks; how many the daemon has refused, and how many went no further than their preflight."""
+    """Runs all attacks. Returns how many the daemon has refused, and how many ended with their preflight."""
     pages = chromium.Pages(context)
     counts = collections.Counter()
     with Site(options.sealpost, scheme, pages.port, files) as site, browser(options) as chromium_:
@@ -290,7 +290,7 @@ def attack(options, scheme, context, files):
         visits = [
             (scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS
         ]
-        # Those that cannot be known come last: the daemon notices late that a stream which they have opened is left.
+        # Attacks without an answer come last: the daemon notices late that their stream was left.
         for is_unknown, place, name in sorted(visits, key=lambda visit: visit[0]):
             host, _, path = HOSTILE[place].partition("/")
             page, id, before = prepare(site, chromium_, f"{scheme}://{host}:{pages.port}/{path}")
@@ -303,7 +303,7 @@ def attack(options, scheme, context, files):
             changes = site.changes_since(before)
             if changes and not (is_unknown and changes.keys() <= {"receipts", "pushes"}):
                 raise SystemExit(f"\"{name}\" from {place} over {scheme} has changed {changes}")
-            # An object that is there is shown in its place, one that is missing is not: that much they learn in clear.
+            # An existing object is shown, a missing one is not: in clear the attacker learns this.
             if read is not None and not (is_unknown and name == "get by trying"):
                 raise SystemExit(f"\"{name}\" from {place} over {scheme} has read {str(read)[:300]}")
             if not stopped and not is_unknown and not all(status == "403" for _, status in answers):
@@ -318,7 +318,7 @@ def attack(options, scheme, context, files):
 
 
 def browser(options):
-    """With a profile that goes with it."""
+    """A browser with a temporary profile."""
     profile = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
 
     class Browser(chromium.Chromium):
@@ -330,7 +330,7 @@ def browser(options):
 
 
 def sign_in(browser, base):
-    """Gives the browser the administrator's password, as at the prompt; it keeps it for all below /api."""
+    """Gives the browser the administrator's password, as at its prompt; it saves it for all below /api."""
     credentials = f"alice:{urllib.parse.quote(api.PASSWORD)}@"
     page = browser.open(base.replace("://", f"://{credentials}") + "/api/users")
     if '"alice"' not in page.evaluate("document.body.innerText"):
@@ -339,7 +339,7 @@ def sign_in(browser, base):
 
 
 def prepare(site, browser, url):
-    """A hostile page, a notification that nobody has fetched, and how all stands."""
+    """A hostile page, a notification that nobody has fetched, and the database's values."""
     connection = site.connect()
     id = api.post(connection, "a secret")
     connection.close()
@@ -347,7 +347,7 @@ def prepare(site, browser, url):
 
 
 def run_attack(page, base, id, script, name):
-    """What it has read."""
+    """Runs an attack. Returns what it has read."""
     constants = {"base": base, "id": id, "name": f"mallory{id}", "basic": api.basic("alice")}
     lines = "".join(f"const {name} = {json.dumps(value)};" for name, value in constants.items())
     try:
@@ -357,7 +357,7 @@ def run_attack(page, base, id, script, name):
 
 
 def check_own_page(site, browser, base):
-    """A page of the server's own origin acts with the password that the browser keeps: so it is sent unasked."""
+    """A page of the server's own origin uses the saved password, which the browser sends unasked."""
     before = site.state()
     page = browser.open(base + "/healthz")
     sent = page.evaluate("fetch('/api/notifications', {method: 'POST', body: '\"mine\"'}).then(answer => answer.text())")
@@ -368,14 +368,14 @@ def check_own_page(site, browser, base):
 
 
 def check_receipts(site):
-    """That only what the own page and the two fences have fetched was fetched."""
+    """Checks that only the own page and the two markers have fetched."""
     receipts = site.state()["receipts"]
     if receipts != 3:
         raise SystemExit(f"{receipts} receipts instead of 3, of the own page and of the two fences")
 
 
 def check_app(browser, url, base):
-    """That a page of the allowed origin can do all, and read what it needs."""
+    """Checks that a page of the allowed origin can do all, and read what it needs."""
     page = browser.open(url)
     constants = f"const base = {json.dumps(base)}, basic = {json.dumps(api.basic('alice'))};"
     result = page.evaluate(f"(() => {{ {constants} return {APP_SCRIPT}; }})()")

@@ -1,13 +1,13 @@
-"""Keeps the server as busy as clients can, and measures how long those who behave well wait beside them.
+"""Measures how long well-behaved clients wait while other clients keep the server busy.
 
 64 connections pipeline signed requests without an account, four accounts pipeline compressed lists, one address opens all
-the connections that it can and, over TLS, one peer does nothing but change its keys. All of them are niced, as they share
-the machine with those who are measured: h2load, which fetches a payload at a fixed rate over kept connections, and one who
-connects anew for each request. Once in clear and once over TLS:
+connections that it can and, with TLS, one peer only updates its keys. All of them are niced, as they share the machine with
+the measured clients: h2load, which fetches a payload at a fixed rate over kept connections, and a client that connects for
+each request. Once in clear and once with TLS:
 
-1. Of the fetches the 99th percentile is at most 10 ms, and neither of the two ever waits for more than 100 ms.
-2. Neither is told 503 or anything else but 200.
-3. SIGTERM refuses new connections within 50 ms, and the daemon ends within its grace, with code 0.
+1. The 99th percentile of the fetches is at most 10 ms, and neither client ever waits for more than 100 ms.
+2. Both get only 200.
+3. After SIGTERM the daemon refuses new connections within 50 ms, and ends within its grace period, with code 0.
 """
 
 import contextlib
@@ -34,7 +34,7 @@ LIST = "GET /api/notifications?limit=200 HTTP/1.1\r\nHost: h\r\nAccept-Encoding:
 
 
 class Site(rig.Rig):
-    """A daemon that listens by itself: a socket that is held here would go on listening after its end."""
+    """A daemon with its own listener, as an inherited socket would keep listening after its end."""
 
     def __init__(self, sealpost, has_tls):
         super().__init__(sealpost, role="publisher")
@@ -57,7 +57,7 @@ class Site(rig.Rig):
         return process
 
     def open(self, source="127.0.0.1"):
-        """A socket, from an address of its own."""
+        """A socket with its own address."""
         connection = socket.create_connection(("127.0.0.1", self.port), 10, (source, 0))
         return tls.trusting().wrap_socket(connection) if self.has_tls else connection
 
@@ -66,7 +66,7 @@ class Site(rig.Rig):
 
 
 def post_notices(site):
-    """A payload of alice's, whose id it gives, and a page of notices for each of the readers."""
+    """Posts a payload to alice, whose id it returns, and a page of notices to each reader."""
     connection = site.connect()
     id = api.post(connection, "small")
     for number in range(LISTS):
@@ -76,11 +76,11 @@ def post_notices(site):
     return id
 
 
-# What makes the server busy, each in a process of its own
+# The programs that keep the server busy, each in its own process
 
 
 def pipeline(site, source, requests):
-    """Sends each of the texts over and over, on a connection for each, and throws away what comes back."""
+    """Sends each text repeatedly on its own connection, and discards the answers."""
     os.nice(19)
     selector = selectors.DefaultSelector()
 
@@ -118,8 +118,8 @@ def pipeline(site, source, requests):
                 begin(key.data["text"])
 
 
-def be_greedy(site, source):
-    """Opens all the connections that it can, says nothing on them, and opens those anew that are closed."""
+def open_all_connections(site, source):
+    """Opens as many connections as it can, sends nothing, and reopens those that are closed."""
     os.nice(19)
     selector = selectors.DefaultSelector()
     while True:
@@ -136,8 +136,8 @@ def be_greedy(site, source):
         time.sleep(0.1)
 
 
-def come_anew(site, results, over):
-    """Connects for each request, and tells how long the slowest took and what was answered other than 200."""
+def reconnect(site, results, over):
+    """Connects for each request. Returns the slowest time and the answers other than 200."""
     slowest, count, failures = 0, 0, []
     while not over.is_set():
         start = time.monotonic()
@@ -172,11 +172,11 @@ def start_key_updates(site):
     return site.start(["nice", "-n", "19", program, str(site.port)])
 
 
-# What is measured
+# MARK: Measurements
 
 
 def stop(site, daemon):
-    """SIGTERM: the seconds until connections are refused and until the end, and the exit code."""
+    """Sends SIGTERM. Returns the seconds until connections are refused and until the end, and the exit code."""
     start = time.monotonic()
     daemon.send_signal(signal.SIGTERM)
     while True:
@@ -204,9 +204,9 @@ def busy(sealpost, has_tls, seconds, lists):
         generators = [
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", [SIGNED.encode() * 200] * PIPELINING)),
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", asked)),
-            multiprocessing.Process(target=be_greedy, args=(site, "127.0.0.3")),
+            multiprocessing.Process(target=open_all_connections, args=(site, "127.0.0.3")),
         ]
-        newcomer = multiprocessing.Process(target=come_anew, args=(site, results, over))
+        newcomer = multiprocessing.Process(target=reconnect, args=(site, results, over))
         with running(generators):
             if has_tls:
                 start_key_updates(site)
@@ -236,7 +236,7 @@ def busy(sealpost, has_tls, seconds, lists):
 
 
 def add_options(parser):
-    parser.add_argument("--seconds", type=int, default=20, help="of each measurement (20)")
+    parser.add_argument("--seconds", type=int, default=20, help="for each measurement (20)")
     parser.add_argument("--lists", type=int, default=LISTS, help=f"accounts that pipeline lists ({LISTS})")
 
 

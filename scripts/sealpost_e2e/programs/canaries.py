@@ -1,11 +1,11 @@
-"""Looks for secrets in all that the server writes down or says to others, after every route was called in every way.
+"""Searches all output of the server for secrets after calls of every route.
 
-Users of each role call every route of `scripts/routes`, rightly and wrongly: what is not JSON, of the wrong type, too large, for
-somebody else, with wrong credentials, in paths, queries and fields of all kinds. Three words are hidden in what is sent: one in
-passwords, payloads, collapse keys, credentials and fields; one in handles of devices; one in names and tags. The first must be
-nowhere: not in the log at its finest level, in text and as JSON, not in the metrics, in no error, in no byte of the database and its
-log, not in what the system tells of the process; in no case, base64, hexadecimal, UTF-16 or percent encoding. The second neither. The
-third may be repeated to whoever sent it, and in the log where it says who did what.
+Users of each role call every route of `scripts/routes`, correctly and wrongly: invalid JSON, wrong types, too much content,
+other users' ids, wrong credentials, in paths, queries and fields. The requests contain three words: SECRET in passwords,
+payloads, collapse keys, credentials and fields; HANDLE in handles of devices; NAME in names and tags. SECRET and HANDLE must
+appear nowhere: log at its finest level, as text and JSON, metrics, errors, database files, the system's view of the
+process; in any case, base64, hexadecimal, UTF-16 or percent encoding. NAME may appear in answers to its sender, and in the log
+of who did what.
 """
 
 import base64
@@ -25,14 +25,13 @@ from sealpost_e2e import api, outbox, processes, rig
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
 SECRET, HANDLE, NAME = (LETTERS[start : start + 8] for start in (0, 8, 16))
-# Fields of each request.
 FIELDS = {"User-Agent": f"agent/{SECRET}", "Cookie": f"session={SECRET}", "Referer": f"https://x/{SECRET}"}
 
 
 def run(options):
     check_search()
     with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", EVENTS_KEEP=604800) as site:
-        # What a provider refuses is logged, too.
+        # The server also logs providers' refusals.
         site.simulate("every 5: status 429 retry-after 1", channels=20)
         site.add_senders()
         hook = site.add_webhook()
@@ -47,7 +46,7 @@ def run(options):
                 caller.close()
                 tour(caller, hook)
             for caller in callers[:3]:
-                err(caller)
+                make_mistakes(caller)
             look_at_process(daemon, results)
             look_at_files(site, results)
             processes.terminate(daemon)
@@ -60,7 +59,7 @@ def run(options):
 # MARK: The search
 
 def find(bytes, word):
-    """The places of a word in any of its disguises, with the bytes around them."""
+    """The places of a word in any encoding, with the bytes around them."""
     return [bytes[max(0, match.start() - 60) : match.end() + 60] for form in forms(word) for match in form.finditer(bytes)]
 
 
@@ -69,26 +68,26 @@ def forms(word):
     text = word.encode()
     spellings = [text, text.hex().encode(), b"".join(b"%%%02x" % byte for byte in text)]
     spellings += [b"".join(b"\\u%04x" % byte for byte in text), word.encode("utf-16-le"), word.encode("utf-16-be")]
-    # base64 and base64url are the same for letters, which begin at one of three places.
+    # base64 and base64url agree for letters, which begin at one of three offsets.
     return [re.compile(re.escape(spelling), re.I) for spelling in spellings] + [
         re.compile(re.escape(core)) for core in encodings(text)
     ]
 
 
 def encodings(text):
-    """What is sure of a text in base64, wherever it begins: the characters at both ends depend on what is around it."""
+    """The certain part of a text in base64 at any offset: both ends depend on neighbouring characters."""
     for offset in range(3):
         encoded = base64.b64encode(b"\0" * offset + text)
         yield encoded[-(-offset * 8 // 6) : (offset + len(text)) * 8 // 6]
 
 
-# More of a token than its prefix, which may be shown. Base64 and hexadecimal must not show even that.
+# More of a token than its prefix, which may be shown; in base64 and hexadecimal not even that may be.
 TOKENS = [re.compile(rb"spt_[0-9A-Za-z]{13,}"), re.compile(rb"7370745f[0-9a-f]{30,}", re.I)]
 TOKENS += [re.compile(re.escape(core) + rb"[0-9A-Za-z+/_-]{30,}") for core in encodings(b"spt_")]
 
 
 def check_search():
-    """A search that finds nothing must be one that can find."""
+    """Checks that the search can find something."""
     token, letters = b"spt_" + b"0aZ" * 14, SECRET.encode()
     for text in (token, token.hex().encode(), *(base64.b64encode(b"x" * length + token) for length in range(3))):
         if not any(form.search(text) for form in TOKENS) or any(form.search(token[:12]) for form in TOKENS):
@@ -105,7 +104,7 @@ def check_search():
 # MARK: Callers
 
 class Results:
-    """How each route was answered, and what was out of place."""
+    """The answers of each route, and the failures."""
 
     def __init__(self):
         self.statuses = collections.defaultdict(collections.Counter)
@@ -127,7 +126,7 @@ class Caller:
         self.connection = None
 
     def send(self, route, *parts, body=None, query="", fields=(), authorization=None):
-        """A request on a route, whose placeholders are replaced by these parts. The answer's status, and its JSON or an empty object."""
+        """Requests a route with these path parts. Returns the status, and the JSON or an empty object."""
         method, pattern = route.split(" ")
         path = pattern
         for part in parts:
@@ -143,7 +142,7 @@ class Caller:
                 text = b"" if "stream" in pattern and response.status == 200 else response.read()
                 break
             except (http.client.HTTPException, OSError):
-                # What is refused early may be answered with the end of the connection.
+                # An early refusal may close the connection.
                 self.close()
         else:
             return None, {}
@@ -154,7 +153,7 @@ class Caller:
         return response.status, json.loads(text) if is_json else {}
 
     def raw(self, bytes):
-        """Bytes that are hardly a request."""
+        """Sends bytes that are hardly a request."""
         with socket.create_connection(("127.0.0.1", self.site.port), timeout=60) as connection:
             connection.sendall(bytes)
             connection.shutdown(socket.SHUT_WR)
@@ -172,7 +171,7 @@ class Caller:
 # MARK: Requests
 
 def tour(caller, hook):
-    """Once along all routes, as the user may or may not."""
+    """Calls all routes, allowed or not."""
     send, name = caller.send, caller.name
     for route in ("GET /api/register", "GET /api/tokens", "GET /api/users", "GET /api/audit", "GET /api/events", "GET /api/webpush/key",
         "GET /healthz", "GET /readyz", "GET /metrics", "GET /.well-known/sealpost-keys", "GET /openapi.json",
@@ -205,7 +204,7 @@ def tour(caller, hook):
 
 
 def tour_devices(caller, hook):
-    """Devices of each platform, one of which is tested, and one of which is confirmed."""
+    """Devices of each platform; tests one, and confirms one."""
     send, number = caller.send, caller.number
     handles = {
         "apns": f"{HANDLE}{number}".encode().hex().ljust(64, "0"), "wns": caller.site.channels()[number], "fcm": f"{HANDLE}-fcm-{number}",
@@ -234,7 +233,7 @@ def tour_devices(caller, hook):
 
 
 def tour_notifications(caller):
-    """Payloads of each form, what their recipient does with them, and lists."""
+    """Payloads of each form, their recipient's actions, and lists."""
     send, name = caller.send, caller.name
     tagged = [f"{NAME}-tag-{caller.number} && !{NAME}-none"]
     soon = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=2)).isoformat()
@@ -262,8 +261,8 @@ def tour_notifications(caller):
     send("POST /api/notifications/{id}/taken", posted["Id"])
 
 
-def err(caller):
-    """Each of the many ways to be wrong."""
+def make_mistakes(caller):
+    """Makes each of many mistakes."""
     send, post, put, fetch = caller.send, "POST /api/notifications", "PUT /api/register/{id}", "GET /api/notifications/{id}"
     quoted = urllib.parse.quote(f"{SECRET} ä\n")
     for body in (
@@ -309,7 +308,7 @@ def err(caller):
         f"POST /api/register HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: {SECRET}\r\n\r\n{SECRET}",
     ):
         caller.raw(bytes.encode())
-    # The last: who is wrong often is slowed.
+    # Comes last, as the server throttles repeated mistakes.
     for authorization in (
         f"Bearer {SECRET}", f"Bearer spt_{SECRET}{SECRET}", f"Basic {SECRET}", f"Negotiate {SECRET}", api.basic(SECRET, SECRET) + "!",
         *(api.basic(name, f"{SECRET} wrong {number}") for name in (caller.name, "nobody") for number in range(10)),
@@ -317,22 +316,22 @@ def err(caller):
         send(fetch, 1, authorization=authorization)
 
 
-# MARK: Where to look
+# MARK: Places to search
 
 def look_at_process(daemon, results):
-    """What the system tells of the daemon: its arguments, its environment, and whether it dumps its memory."""
+    """The system's view of the daemon: arguments, environment, and memory dumps."""
     folder = pathlib.Path(f"/proc/{daemon.pid}")
     for name in ("cmdline", "environ"):
         try:
             judge(f"/proc/PID/{name}", (folder / name).read_bytes(), results)
         except PermissionError:
-            pass  # Not even we are shown it, which is better still.
+            pass  # The kernel denies even this program the view.
     if not re.search(r"Max core file size +0 +0 ", (folder / "limits").read_text()):
         results.failures.add("the daemon may write core dumps")
 
 
 def stored(site):
-    """All files that the daemon has stored; sockets have nothing in them."""
+    """All files that the daemon has stored; sockets have no content."""
     return sorted(file for file in (site.folder / "var").rglob("*") if file.is_file())
 
 
@@ -348,7 +347,7 @@ def look_at_files(site, results):
 def look_at_log(site, results):
     log = site.log.read_bytes()
     judge("the log", log, results)
-    # Who did what may be told.
+    # The log may tell who did what.
     anonymous = re.sub(rb'\b(user|by)("?[=:]"?)[^\s",}]+', rb"\1\2", log)
     for hit in find(anonymous, NAME)[:3]:
         results.failures.add(f"a name in the log: {hit}")
@@ -360,7 +359,7 @@ def look_at_log(site, results):
 
 
 def look_for_codes(site, hook, results):
-    """What confirms a handle is neither logged nor stored."""
+    """The server neither logs nor stores the code that confirms a handle."""
     codes = {code for _, code in hook.codes()}
     for file in (site.log, *stored(site)):
         bytes = file.read_bytes()
@@ -379,8 +378,7 @@ def judge(what, bytes, results, words=(SECRET, HANDLE)):
             results.failures.add(f"{what}: a token, {match[0][:12]} and so on")
 
 
-# No stranger makes an administrator where there are users. A retry needs a push that still waits, which a fast server has
-# sent; `SinglePushTests` retries one.
+# Setup ends with the first user. `SinglePushTests` retries a queued push; here a fast server has sent it.
 WITHOUT_SUCCESS = {"POST /api/setup", "POST /api/notifications/{id}/deliveries/{device}", "DELETE /api/notifications/{id}/deliveries/{device}"}
 
 

@@ -1,7 +1,6 @@
-"""Clients that others have written, against the daemon: none of their requests may fail.
+"""Tests the daemon with third-party clients: none of their requests may fail.
 
-Python's http.client and curl with kept connections, chunked uploads and `Expect: 100-continue`; wrk and h2load with as
-many requests as a second holds.
+Python's http.client and curl with kept connections, chunked uploads and `Expect: 100-continue`; wrk and h2load at full speed.
 """
 
 import json
@@ -49,7 +48,7 @@ def curl(port):
 
     for options in ([], ["-H", "Transfer-Encoding: chunked"], ["-H", "Expect: 100-continue"], ["--http1.0"]):
         id = json.loads(ask(*options, "--data", json.dumps(TEXT), f"{site}/api/notifications"))["Id"]
-        # --http2 asks in clear to change the protocol, which a server may leave unheard (RFC 9110 section 7.8).
+        # --http2 in clear requests an upgrade, which a server may ignore (RFC 9110 section 7.8).
         for version in ("--http1.0", "--http1.1", "--http2"):
             counts = "\n%{num_connects}\n"
             lines = ask(version, "--write-out", counts, *[f"{site}/api/notifications/{id}"] * 3).splitlines()

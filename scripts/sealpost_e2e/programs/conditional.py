@@ -1,8 +1,8 @@
-"""Conditional requests by clients of others: curl with `--etag-save`, hishel, CacheControl and requests-cache, all with a cache.
+"""Tests conditional requests of caching clients: curl with `--etag-save`, hishel, CacheControl, requests-cache.
 
-For single notifications and for lists: as long as nothing has changed the server answers 304, and when something has, 200, and
-what the client shows is what a fresh request gives. Within `max-age` no request is made at all. Two users with one cache never
-get each other's. What went over the wire is counted between client and server, not asked of the client.
+For single notifications and lists the server answers 304 until a change, and then 200; the client always shows the current
+answer. Within `max-age` the client makes no request. Two users with one cache never get each other's answers. The program
+counts the requests between client and server.
 """
 
 import collections
@@ -30,11 +30,11 @@ LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
 
 
 def add_options(parser):
-    parser.add_argument("--quick", action="store_true", help="no lists with a client that has to be waited for")
+    parser.add_argument("--quick", action="store_true", help="without lists for a client that needs pauses")
 
 
 class Wire:
-    """Passes requests on to the daemon and notes what they asked and how they were answered."""
+    """Forwards requests to the daemon, and records their conditions and statuses."""
 
     def __init__(self, site):
         self.seen = []
@@ -65,15 +65,15 @@ class Wire:
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
     def take(self):
-        """What went over the wire since the last time."""
+        """The requests and answers since the last call."""
         seen, self.seen = self.seen, []
         return seen
 
 
-# MARK: Clients: each is made anew with an empty cache, and gives the status and the body that an app would see.
+# MARK: Clients: each starts with an empty cache, and returns the status and body that an app would see.
 
 class Curl:
-    """Keeps the tag in a file, and what it has got in another, by user: curl knows of no cache."""
+    """Keeps tag and body in files by user, as curl has no cache."""
 
     name, keeps_fresh, tells_by_date = "curl", False, False
 
@@ -94,7 +94,7 @@ class Curl:
 
 
 class Hishel:
-    """Keeps the old answer beside the new one, and of two with the same `Date` takes the old one (RFC 9111 section 4)."""
+    """Keeps both the old and the new answer, and prefers the old one at an equal `Date` (RFC 9111 section 4)."""
 
     name, keeps_fresh, tells_by_date = "hishel", True, True
 
@@ -110,7 +110,7 @@ class Hishel:
 
 
 class Requests:
-    """What the two caches for the library requests have in common."""
+    """Common code of the two caches for the library requests."""
 
     keeps_fresh, tells_by_date = True, False
 
@@ -130,13 +130,13 @@ class RequestsCache(Requests):
     name = "requests-cache"
 
     def __init__(self):
-        # Without `ignored_parameters` it would leave out Authorization, of which `Vary` says that it matters.
+        # By default the library ignores Authorization, although `Vary` names it.
         self.session = requests_cache.CachedSession(backend="memory", cache_control=True, ignored_parameters=[])
 
 
 CLIENTS = (Curl, Hishel, CacheControl, RequestsCache)
 
-# MARK: What is tried
+# MARK: Tests
 
 
 class Trial:
@@ -146,7 +146,7 @@ class Trial:
         self.failures = []
 
     def ask(self, method, path, body=None, user="alice"):
-        """Behind the back of the client."""
+        """Changes something without the client."""
         connection = self.site.connect()
         connection.request(method, path, json.dumps(body) if body is not None else None, {"Authorization": api.basic(user)})
         response = connection.getresponse()
@@ -159,7 +159,7 @@ class Trial:
         return json.loads(self.ask("POST", "/api/notifications", order, user="root")[1])["Id"]
 
     def look(self, client, path, expected, what, user="alice"):
-        """The client gets it; `expected` is the status on the wire, `None` for no request. What it shows must be right."""
+        """Fetches with the client and checks the content; `expected` is the status on the wire, or `None`."""
         if expected == 200 and client.tells_by_date:
             time.sleep(1.01)
         self.wire.take()
@@ -187,7 +187,7 @@ class Trial:
         self.look(client, path, 404, "recalled")
 
     def list(self, make, path):
-        """A list, from notification to notification."""
+        """A list that grows by a notification at a time."""
         client = make()
         ids = [self.post("alice") for _ in range(3)]
         self.look(client, path, 200, "at first")
@@ -213,7 +213,7 @@ class Trial:
         return json.loads(self.ask("GET", path)[1])["Cursor"]
 
     def users(self, make):
-        """Two users of one device, one after the other."""
+        """Two users of one device, in sequence."""
         client, id = make(), self.post("alice")
         self.look(client, f"/api/notifications/{id}", 200, "the one")
         self.look(client, f"/api/notifications/{id}", 404, "not the other's", user="bob")

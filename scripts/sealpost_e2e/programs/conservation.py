@@ -1,14 +1,14 @@
-"""Delivers a million pushes through simulators with mixed faults, and counts in three places what has become of them.
+"""Sends a million pushes to faulty simulators, and compares three counts of their outcomes.
 
-1. The daemon's own tally: accepted, expired, failed, cancelled and pending together are what was enqueued.
-2. The outbox's rows, counted by state: the same numbers.
-3. The simulators' log: a push is accepted in the outbox if and only if a simulator took it, each by its own id. Where a
-   fault met one of its tries it may go either way: what the sender was told depends on what reached it first. For the
-   same reason a push may be taken twice, where a connection broke before its answers had arrived.
+1. The daemon's tally: accepted, expired, failed, cancelled and pending pushes add up to the enqueued ones.
+2. The outbox's rows by state: the same numbers.
+3. The simulators' log: a push is accepted in the outbox if and only if a simulator accepted it, by its id. After a fault in a
+   try either is possible, as the sender knows only the answer that reached it first. A simulator may then also accept a
+   push twice, when the connection broke before its answer.
 
-Broadcasts to the devices of three platforms come through the API; some of them expire soon, and some replace each other
-by a collapse key, so that every end occurs. With --control one accepted push is struck out of the simulators' log and
-one row moved to another state afterwards: then the script must fail.
+The API sends broadcasts to the devices of three platforms; some expire soon, and some replace each other by a collapse key,
+so that every outcome occurs. With --control the program removes one accepted push from the simulators' log and changes the
+state of one row; then it must fail.
 """
 
 import collections
@@ -16,7 +16,7 @@ import time
 
 from sealpost_e2e import outbox, processes, sealing
 
-# Often enough that each happens, seldom enough that the rests which they cause do not add up to hours.
+# Frequent enough that each happens, rare enough that the pauses that they cause do not take hours.
 FAULTS = [
     "every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}",
     "every 1301: refuse-stream",
@@ -34,9 +34,9 @@ WITH_ANSWER = {"goaway", "bad-json"}
 
 
 def add_options(parser):
-    parser.add_argument("--pushes", type=int, default=1_000_000, help="deliveries together (1000000)")
-    parser.add_argument("--seconds", type=int, default=3600, help="after which it is given up (3600)")
-    parser.add_argument("--control", action="store_true", help="lose one push: the script must then fail")
+    parser.add_argument("--pushes", type=int, default=1_000_000, help="pushes in total (1000000)")
+    parser.add_argument("--seconds", type=int, default=3600, help="timeout (3600)")
+    parser.add_argument("--control", action="store_true", help="lose one push: the program must then fail")
 
 
 def run(options):
@@ -48,11 +48,11 @@ def run(options):
             outbox.add_devices(database, "apns", devices // 2)
             outbox.add_devices(database, "fcm", devices - devices // 2 - phones)
             outbox.add_devices(database, "wns", phones, channels=site.channels())
-            # Now, for of a device that is retired meanwhile the address is erased.
+            # Before the run, as the server erases the handles of retired devices.
             handles = dict(database.execute("select number, opened(?, number, handle) from device", [sealing.HANDLE]))
         begin = time.monotonic()
         daemon, _ = site.serve()
-        # Long enough to get into the outbox, and too short to get out of it.
+        # Long enough to be enqueued, and too short to be sent.
         ids = site.post_broadcasts("news", lifetime=max(2, options.pushes // 25_000))
         short = pushes_of(site, ids[outbox.SHORT])
         site.wait_until_settled(options.seconds, "the end of all pushes", daemon, pause=0.2)
@@ -68,7 +68,7 @@ def run(options):
 
 
 def pushes_of(site, id):
-    """The names that simulators give the pushes of a notification, whose rows may be deleted."""
+    """The simulators' names of a notification's pushes, whose rows may be deleted later."""
     with site.database() as database:
         seed = database.execute("select seed from notification where id = ?", [id]).fetchone()[0]
         return {str(id)} | {
@@ -77,7 +77,7 @@ def pushes_of(site, id):
 
 
 def compare(site, short, handles):
-    """Whether all that was counted fits together, and a line that tells it."""
+    """Whether all counts agree, and a line that says so."""
     tally = site.tally()
     difference = tally["enqueued"] - sum(tally[state] for state in (*outbox.STATES, "pending"))
     rows, accepted = read_rows(site, handles)
@@ -90,7 +90,7 @@ def compare(site, short, handles):
         troubled.add((platform, push, device))
         if outcome in WITH_ANSWER:
             perhaps.add((platform, push, device))
-    # A notification that has expired is deleted with its rows, and remains in the tally only.
+    # An expired notification is deleted with its rows, and remains only in the tally.
     deleted = {state: tally[state] - rows[state] for state in outbox.STATES}
     is_short = lambda key: key[1] in short
     kept = {key for key in told if not is_short(key)}
@@ -114,7 +114,7 @@ def compare(site, short, handles):
 
 
 def read_rows(site, handles):
-    """How many rows are in each state, and the accepted ones by what a simulator knows of them."""
+    """The number of rows in each state; accepted ones by the simulators' knowledge of them."""
     rows, accepted = collections.Counter(), set()
     with site.database() as database:
         query = """

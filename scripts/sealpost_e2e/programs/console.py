@@ -1,16 +1,15 @@
-"""Has Chromium use the operators' console as an operator does, with keyboard and mouse, small and large, light and dark.
+"""Tests the operators' console in Chromium with keyboard and mouse, in two sizes and both themes.
 
-A daemon sends to simulators of which Apple's refuses the credentials and Microsoft's asks for a long pause. In each of two sizes
-and two themes all views are visited and judged, and every flow is gone through: signing in and out, a lane tried again, a notification
-recalled, users, tags, codes, devices and tokens made and ended, devices tested, the audit searched, once through more entries than one
-request looks at. Once the server stands still under the page. A second daemon has no users: the link that it prints makes the first, who
-finds all views empty. This program fails
+A daemon sends to simulators; Apple's refuses the credentials, and Microsoft's demands a long pause. In each size and theme the
+program judges all views and goes through every flow: signing in and out, resuming a lane, recalling a notification, creating and
+ending users, tags, codes, devices and tokens, testing devices, and searching the audit, once beyond one request's range. Once
+the server freezes during a view. A second daemon without users prints a link for the first one, who finds all views empty. It fails
 
-- at an error in the console of the browser, a violation of the policy of contents, a request to another host, a password dialogue;
-- where an element breaks a rule: a control without a name, text with too little contrast, a focus that is not seen or runs backwards,
-  another number of `h1` than one, a table without caption or headers, an id twice, a page that is wider than the screen;
-- where a payload is in the page or in an answer that it read, or the page has asked for one;
-- where the answers that a view needs take longer than `SLOWEST` seconds.
+- at an error in the browser's console, a violation of the Content-Security-Policy, a request to another host, a password dialogue;
+- if an element breaks a rule: a control without a name, low contrast, an invisible or backward focus, not exactly one `h1`, a
+  table without caption or headers, a duplicate id, a page wider than the screen;
+- if the page or one of its answers contains a payload, or the page has requested one;
+- if the answers for a view take longer than `SLOWEST` seconds.
 """
 
 import base64
@@ -27,7 +26,7 @@ from sealpost_e2e import api, chromium, crew, outbox, processes
 
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 THEMES = ("light", "dark")
-# Seconds for the slowest answer of a view, on a machine that has other things to do.
+# Seconds for the slowest answer of a view, on a busy machine.
 SLOWEST = 1.0
 # Entries of the audit that one request searches: Sources/PushServer/Operations/AuditScan.swift.
 SEARCHED = 5_000
@@ -40,7 +39,7 @@ FAULTS = (
     'fcm device dead: status 404 body {"error":{"code":404,"status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/'
     'google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}',
 )
-# Of a server that nothing was done with yet but to make its first administrator.
+# A server with only its first administrator.
 EMPTY = {
     "overview": "The last hour", "notifications": "Nothing was sent lately", "users": ADMINISTRATOR, "devices": "There are no devices",
     "tokens": ADMINISTRATOR, "audit": "added the user",
@@ -52,7 +51,7 @@ KEYS = {
 
 # MARK: Rules, as JavaScript on the page
 
-# What is wrong with the page as it is drawn: a list of sentences.
+# The faults of the drawn page, as a list of sentences.
 RULES = r"""(() => {
     const wrong = [], page = document.querySelector('dialog[open]') ?? document.body;
     const name = element => `<${element.localName}${element.className?.baseVal ?? element.className ? '.' + (element.className.baseVal ?? element.className) : ''}> "${(element.textContent || '').slice(0, 40)}"`;
@@ -114,7 +113,7 @@ RULES = r"""(() => {
     }
     return {wrong, least, texts: seen.size};
 })()"""
-# The element that has the focus: how it is called, where it is, and whether it shows.
+# The focused element: its name, its position, and whether its focus is visible.
 FOCUS = r"""(() => {
     const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
     const outline = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
@@ -126,14 +125,14 @@ FOCUS = r"""(() => {
 
 
 class Wrong(Exception):
-    """The page does not do as it should."""
+    """The page has a fault."""
 
 
 # MARK: The site
 
 
 class Asked(outbox.Outbox):
-    """A daemon that the administrator asks past the console."""
+    """A daemon; the administrator also sends requests without the console."""
 
     def ask(self, method, path, body=None, credentials=api.basic(ADMINISTRATOR), **rest):
         return api.ask(self.connect(), method, path, body, credentials, **rest)
@@ -149,7 +148,7 @@ class Site(Asked):
         self.add_user(ADMINISTRATOR, "admin")
 
     def fill(self):
-        """Users, devices and notifications, by the API."""
+        """Creates users, devices and notifications by the API."""
         for name in ("anna", "bob.miller@clinic", "dr-frank", "greta"):
             self.ask("POST", "/api/users", {"Name": name, "Password": api.PASSWORD})
         for name, registration in (
@@ -166,7 +165,7 @@ class Site(Asked):
         processes.wait_until(lambda: self.log.read_text().count("lane paused") >= 2, 30, "the pauses of two lanes")
 
     def grow_audit(self):
-        """More entries about sending than one request searches, newer than those about users."""
+        """Writes more entries about sending than one request searches, newer than those about users."""
         def send(part):
             connection = self.connect()
             for _ in range(part, SEARCHED + 500, 8):
@@ -184,10 +183,10 @@ class Site(Asked):
 
 
 class EmptySite(Asked):
-    """A daemon without users, which prints the link that makes the first administrator."""
+    """A daemon without users, which prints the link for the first administrator."""
 
     def add_user(self, *_):
-        """Makes none: the console does."""
+        """Creates no users: the console does."""
 
     def start_blindly(self):
         self.configuration.write_text("senders: {stream: {type: stream}}\n")
@@ -202,7 +201,7 @@ class EmptySite(Asked):
 
 
 class Watch:
-    """All that a page asks for and is told, and what goes wrong in it."""
+    """The requests, answers and errors of a page."""
 
     def __init__(self, browser, base):
         self.browser, self.base = browser, base
@@ -228,7 +227,7 @@ class Watch:
         elif method == "Runtime.consoleAPICalled" and parameters["type"] in ("error", "warning", "assert"):
             self.wrong.append(f"the console says {parameters['args']}")
         elif method == "Log.entryAdded" and parameters["entry"]["source"] != "network":
-            # What the network says are answers with errors, of which the flows expect some.
+            # The network domain reports answers with errors; the flows expect some of them.
             self.wrong.append(f"the browser says {parameters['entry']['text']}")
         elif method == "Audits.issueAdded" and parameters["issue"]["code"] == "ContentSecurityPolicyIssue":
             self.wrong.append(f"the policy is violated: {json.dumps(parameters['issue']['details'])[:600]}")
@@ -236,7 +235,7 @@ class Watch:
             self.paused.put((session, method, parameters))
 
     def go_on(self):
-        """Lets requests through, and cancels dialogues for a password, which must not be."""
+        """Continues requests, and cancels password dialogues, which are a fault."""
         while True:
             session, method, parameters = self.paused.get()
             try:
@@ -247,14 +246,14 @@ class Watch:
                 else:
                     self.browser.call("Fetch.continueRequest", session, requestId=parameters["requestId"])
             except chromium.Failure:
-                pass  # The page went, and its request with it.
+                pass  # The page and its request have ended.
 
     def check(self, what):
         if self.wrong:
             raise Wrong(f"{what}: {'; '.join(self.wrong[:5])}")
 
     def times(self, since):
-        """Seconds of each answer to a request of the API since then: path to time."""
+        """Seconds of each API response since then, by path."""
         found = {}
         for id, (method, url, start) in list(self.requests.items()):
             path = url.removeprefix(self.base)
@@ -265,7 +264,7 @@ class Watch:
 
 
 class Operator:
-    """Somebody in front of one page, with a keyboard, a mouse, a size and a theme."""
+    """A user of one page, with a keyboard, a mouse, a size and a theme."""
 
     def __init__(self, browser, watch, base, size, theme):
         self.watch, self.base, self.page = watch, base, chromium.Page(browser)
@@ -277,7 +276,7 @@ class Operator:
         self.page.call(
             "Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1], deviceScaleFactor=1, mobile=size == "phone"
         )
-        # Without motion, so that nothing is judged while it moves.
+        # Without motion, so that each judgement sees a still page.
         features = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
         self.page.call("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()])
         self.least, self.judged = 21, 0
@@ -294,7 +293,7 @@ class Operator:
         self.watch.check(what)
 
     def shown(self):
-        """The text of the dialog, or of the page, and what it has not been answered."""
+        """The text of the dialog or page, and its pending requests."""
         waiting = [request[:2] for id, request in self.watch.requests.items() if id not in self.watch.answers]
         return f"{self.ask('(document.querySelector(`dialog[open]`) ?? document.querySelector(`main`)).innerText')}; unanswered: {waiting[-3:]}"
 
@@ -310,7 +309,7 @@ class Operator:
         self.click(r"#outcome button")
 
     def go(self, view):
-        """Goes to a view by its address, and waits until it is drawn."""
+        """Opens a view by its address, and waits until it is drawn."""
         self.ask(f"location.hash = {json.dumps('#/' + view)}")
         self.drawn()
 
@@ -335,7 +334,7 @@ class Operator:
         self.page.call("Input.insertText", text=text)
 
     def find(self, which):
-        """JavaScript for an element: a selector, or a name of a button, link or field, in the dialog if there is one."""
+        """JavaScript for an element: a selector, or the name of a button, link or field, in an open dialog if any."""
         if which.startswith(("#", ".", "[")):
             return f"document.querySelector({json.dumps(which)})"
         return f"""(() => {{
@@ -360,7 +359,7 @@ class Operator:
         self.type(text)
 
     def tab_to(self, which, limit=80):
-        """Goes to an element with the tabulator alone."""
+        """Moves the focus to an element with the tabulator alone."""
         for _ in range(limit):
             if self.ask(f"document.activeElement === {self.find(which)}"):
                 return
@@ -370,7 +369,7 @@ class Operator:
     # MARK: Steps
 
     def do(self, *steps):
-        """Takes steps: a verb, which is a method, and what it is done to. `fill Name: anna` has two parts, and so has `enter`."""
+        """Takes steps: a verb, which is a method, and its object, such as `fill Name: anna` or `enter`."""
         for step in steps:
             verb, _, words = step.partition(" ")
             getattr(self, verb)(*(words.split(": ", 1) if verb in ("fill", "enter") else [words]))
@@ -380,7 +379,7 @@ class Operator:
         self.key("Enter")
 
     def retype(self, text):
-        """Replaces the text of the field that has the focus."""
+        """Replaces the text of the focused field."""
         self.ask("document.activeElement.select()")
         self.type(text)
 
@@ -396,14 +395,14 @@ class Operator:
         self.drawn()
 
     def lost(self, secret):
-        """Fails if the page has a secret whose dialog was closed."""
+        """Fails if the page contains a secret whose dialog was closed."""
         if secret in self.ask("document.documentElement.outerHTML"):
             raise Wrong("what is shown once is in the page after its dialog was closed")
 
     # MARK: Judging
 
     def judge(self, what):
-        """Holds the page against the rules."""
+        """Checks the page by the rules."""
         result = self.ask(RULES)
         self.least, self.judged = min(self.least, result["least"]), self.judged + 1
         if result["wrong"]:
@@ -413,7 +412,7 @@ class Operator:
         self.watch.check(what)
 
     def judge_focus(self, what):
-        """Goes through the page with the tabulator: the focus must show everywhere, and run in the order of the document."""
+        """Walks the page with the tabulator: the focus must always be visible, in the order of the document."""
         self.ask("document.activeElement.blur(); scrollTo(0, 0)")
         last, visited = -1, 0
         for _ in range(400):
@@ -433,7 +432,7 @@ class Operator:
             raise Wrong(f"{what}: the focus is not at the heading but at {self.ask(FOCUS)['name']}")
 
     def shoot(self, path):
-        """The page as a PNG, all of its height up to 1800."""
+        """The page as a PNG, up to 1800 pixels high."""
         self.ask("document.activeElement.blur(); scrollTo(0, 0)")
         height = min(1800, self.ask("document.documentElement.scrollHeight"))
         clip = {"x": 0, "y": 0, "width": self.size[0], "height": height, "scale": 1}
@@ -445,7 +444,7 @@ class Operator:
 
 
 def sign_in(operator):
-    """By the keyboard: wrong, then right."""
+    """Signs in by the keyboard: wrong, then right."""
     operator.page.navigate(operator.base + "/console/")
     operator.do(
         "has Sign in as an administrator", "judge sign in", "tab_to Name", f"type {ADMINISTRATOR}", "key Tab", "type wrong password",
@@ -455,7 +454,7 @@ def sign_in(operator):
 
 
 def try_views(operator, site):
-    """Visits every view by its link, judges it, and measures what it asks for."""
+    """Opens every view by its link, judges it, and measures its requests."""
     times = {}
     for view in (*VIEWS, "users/anna", f"notifications/{site.ids[1]}", "devices?user=anna", "nowhere"):
         start = operator.watch.clock
@@ -476,7 +475,7 @@ def try_views(operator, site):
 
 
 def follow_overview(operator, is_first):
-    """Reads the troubles, and has the paused lane try again; then its push must be accepted."""
+    """Reads the troubles, and resumes the paused lane; the provider must then accept its push."""
     operator.do(
         "go overview", "has The lane apns is paused: its provider refuses the credentials.", "has InvalidProviderToken",
         "click These figures as a table", "judge the figures as a table",
@@ -486,7 +485,7 @@ def follow_overview(operator, is_first):
             "has The lane wns is paused: its provider asks for a pause.", "press Try the lane wns again now", "told The lane wns tries again now.",
             "lacks The lane wns is paused",
         )
-    # The table that was opened stays so when the figures change.
+    # An opened table must stay open when the figures change.
     time.sleep(6)
     if not operator.ask("document.querySelector('details').open"):
         raise Wrong("the refresh has closed what was open")
@@ -509,7 +508,7 @@ def follow_notifications(operator, site):
 
 
 def follow_single_push(operator, site):
-    """Tries a push of the lane that is paused once more, and cancels it; the other device's goes on."""
+    """Retries a push of the paused lane, and cancels it; the other device's push remains."""
     id = site.send("username:anna")
     operator.do(
         f"go notifications/{id}", "has 2 pushes", "press [aria-label^='Try now: push to anna']", "told The push is due now.",
@@ -544,7 +543,7 @@ def follow_users(operator, site, number):
 
 
 def follow_codes(operator, site, number):
-    """A user without a password, whose device signs in with a code."""
+    """Creates a user without a password, whose device signs in with a code."""
     name = f"no.password{number}"
     operator.do(
         "go users", "click Add a user", f"type {name}", "tab_to Without a password", "key  ", "judge adding a user without a password",
@@ -563,7 +562,7 @@ def follow_codes(operator, site, number):
 
 
 def follow_silence(operator, daemon):
-    """The server stands still: the figures are said to be old, until it goes on."""
+    """Freezes the server: the page marks the figures as old until it resumes."""
     operator.do("go overview", "has Updated at")
     daemon.send_signal(signal.SIGSTOP)
     try:
@@ -575,7 +574,7 @@ def follow_silence(operator, daemon):
 
 
 def begin_empty(operator, site):
-    """Opens the link that a server without users has printed; then every view is empty."""
+    """Opens the link of a server without users; then every view is empty."""
     link = site.link()
     operator.page.navigate(link)
     operator.do("has Make the first administrator", "judge the first administrator", "judge_focus the first administrator")
@@ -645,7 +644,7 @@ def follow_audit(operator):
 
 
 def search_grown_audit(operator):
-    """What is looked for is further back than one request looks; and many pages are found."""
+    """Searches for entries beyond the range of one request, and for many pages of results."""
     operator.do("go audit", "fill With the words: greta")
     show_kind(operator, "user")
     operator.do(
@@ -665,7 +664,7 @@ def show_kind(operator, kind):
 
 
 def sign_out(operator, site):
-    """By the button, and by the server, which ends the session while the page is open."""
+    """Signs out by the button, and by the server, which ends the session while the page is open."""
     operator.do("click Sign out", "has You are signed out.", "focused_heading after the sign-out")
     operator.reload()
     operator.has("Sign in as an administrator")
@@ -700,7 +699,7 @@ def run(options):
 
 
 def go_through(site, base, daemon, options):
-    """Everything, at a server at `base`."""
+    """Runs all flows at the server at `base`."""
     times, least, judged = {}, 21, 0
     with tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile, chromium.Chromium(profile, options.chromium) as browser:
         combinations = [(size, theme) for size in SIZES for theme in THEMES]
@@ -740,7 +739,7 @@ def go_through(site, base, daemon, options):
 
 
 def try_empty(browser, options, size, theme):
-    """The console of a server that is new."""
+    """The console of a new server."""
     with EmptySite(options.sealpost) as site:
         daemon, _ = site.serve()
         base = f"http://127.0.0.1:{site.port}"
@@ -781,11 +780,11 @@ def take_pictures(operator, site, folder, size, theme):
 
 
 def search_answers(operator):
-    """Looks for payloads in all answers that the page has read."""
+    """Searches all answers to the page for payloads."""
     for id, (_, url, _) in list(operator.watch.requests.items()):
         try:
             body = operator.page.call("Network.getResponseBody", requestId=id)["body"]
         except chromium.Failure:
-            continue  # It had none, or the browser has let it go.
+            continue  # It had no body, or the browser has dropped it.
         if SECRET in body:
             raise Wrong(f"{url} was answered with a payload")

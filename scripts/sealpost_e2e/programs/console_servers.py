@@ -1,9 +1,8 @@
-"""Two servers share a PostgreSQL, and the console of each tells how both do: one is stopped, goes on, is killed and comes back.
+"""Tests the consoles of two servers on one PostgreSQL while one is stopped, resumed, killed and restarted.
 
-An operator is in front of each console, one at a desk and one with a phone, each in a browser of its own. Both servers must be named
-as running; one that is stopped (SIGSTOP) as silent, then as gone; as running again when it goes on (SIGCONT), killed (SIGKILL) as
-gone, and started again as running. Meanwhile the other console works: users are added there. Whoever was signed in at the server
-that died need not sign in anew when it is back. Each page is held against the rules of `console`.
+Each console has an operator, one at a desk and one with a phone, in separate browsers. It must show both servers as running; a
+stopped one (SIGSTOP) as silent, then as gone; as running after SIGCONT; a killed one (SIGKILL) as gone; as running after a
+restart. Meanwhile the other console can add users. The operator of the killed server stays signed in. The rules of `console` judge each page.
 """
 
 import contextlib
@@ -13,8 +12,8 @@ import tempfile
 from sealpost_e2e import api, chromium, postgresql, several
 from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, Wrong, sign_in
 
-# Seconds for a change: a server is late after five and gone after up to fifteen, and a page asks each fifth second.
-PATIENCE = 60
+# Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
+TIMEOUT = 60
 
 
 def add_options(parser):
@@ -23,7 +22,7 @@ def add_options(parser):
 
 def run(options):
     with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, 2) as site, contextlib.ExitStack() as stack:
-        # Other work of the machine delays the hashing of passwords, which is not what this is about.
+        # Cheap hashes, as other work of the machine delays them.
         site.environment |= {"SEALPOST_PASSWORDS_MEMORY": "7168", "SEALPOST_PASSWORDS_PASSES": "5"}
         site.add_user(ADMINISTRATOR, "admin")
         site.simulate()
@@ -39,7 +38,7 @@ def run(options):
 
 
 def open_console(stack, options, port, size, theme):
-    """An operator in front of a server's overview."""
+    """An operator who looks at a server's overview."""
     profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
     browser = stack.enter_context(chromium.Chromium(profile, options.chromium))
     base = f"http://127.0.0.1:{port}"
@@ -54,7 +53,7 @@ def go_through(site, desk, phone):
             await_state(operator, site, other, "Running", is_this=other == number)
         operator.judge("two servers that run")
 
-    # One that has begun a moment ago calls nobody gone yet, so that there is time to see who is silent.
+    # A server that has just started calls no other gone yet, which leaves time to see the silent one.
     site.kill(0)
     site.begin(0)
     stopped = row(site, 1)
@@ -62,14 +61,14 @@ def go_through(site, desk, phone):
     await_state(desk, site, 1, "Silent")
     desk.judge("a server that is silent")
     await_state(desk, site, 1, "Gone")
-    # The programs of `sealpost user` were there for a moment, too.
+    # The short-lived programs of `sealpost user` were in the list, too.
     desk.click(desk.ask("document.querySelector('details[data-key=gone] summary').textContent"))
     desk.judge("servers that are gone")
     add_user(desk, "while.stopped")
 
     site.thaw(1)
     await_state(desk, site, 1, "Running")
-    # Under a new number: the one before stays gone.
+    # It has a new number: the old one stays gone.
     if not desk.ask(f"{stopped}.some(row => row.includes('Gone'))"):
         raise Wrong("the number that was taken from a server is no longer told of")
     await_state(phone, site, 1, "Running", is_this=True)
@@ -77,7 +76,7 @@ def go_through(site, desk, phone):
 
     site.kill(1)
     dead = row(site, 1)
-    desk.until(f"!{dead}.some(row => row.includes('Running') || row.includes('Silent'))", "the end of a server that was killed", PATIENCE)
+    desk.until(f"!{dead}.some(row => row.includes('Running') || row.includes('Silent'))", "the end of a server that was killed", TIMEOUT)
     desk.do("go users", "has after.the.stop")
     add_user(desk, "while.dead")
     desk.go("overview")
@@ -97,13 +96,13 @@ def row(site, number):
 
 
 def await_state(operator, site, number, state, is_this=False):
-    """Waits until the overview has a server in a state."""
+    """Waits until the overview shows a server in a state."""
     texts, words = row(site, number), json.dumps(" · this one" if is_this else "")
-    operator.until(f"{texts}.some(row => row.includes({json.dumps(state)}) && row.includes({words}))", f"{state} of server {number}", PATIENCE)
+    operator.until(f"{texts}.some(row => row.includes({json.dumps(state)}) && row.includes({words}))", f"{state} of server {number}", TIMEOUT)
 
 
 def add_user(operator, name):
-    """Adds a user by the page, as a proof that it works, and goes back."""
+    """Adds a user by the page, which proves that it works, and returns to the overview."""
     operator.do(
         "go users", "click Add a user", f"type {name}", f"fill Password: {api.PASSWORD}", "click Add", f"told {name} is added.", "go overview"
     )

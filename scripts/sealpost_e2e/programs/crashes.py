@@ -1,8 +1,7 @@
-"""Kills the daemon 200 times at random instants while a broadcast goes to 100,000 devices, and looks what they got.
+"""Kills the daemon 200 times at random during a broadcast to 100,000 devices, and checks their pushes.
 
-Every device must have got its push; what came twice must carry the same apns-id, and may only have come once more for
-each kill that found it under way. The sender is paced, so that the kills are spread over all of the broadcast; some
-meet a daemon that starts, and the first ones meet the walk along the audience.
+Every device must get its push. Duplicates must have the same apns-id, at most one for each kill during their sending. A rate
+limit spreads the kills over the whole broadcast; some hit a starting daemon, and the first ones the fan-out.
 """
 
 import collections
@@ -50,13 +49,12 @@ def run(options):
 
 
 def crash(site, count, devices, instants):
-    """Posts, kills and starts again. The notification; how many kills met each device's push under way; the most that
-    were at once; and how many kills came before the walk had ended."""
+    """Posts, kills and restarts. Returns the notification, the kills during each device's push, the most leased pushes,
+    and the number of kills before the end of the fan-out."""
     under_way, most, in_walk, notification = collections.Counter(), 0, 0, None
     left = devices
     for number in range(count):
-        # A life sends its share of what is left, as long as the rate lets it and after some time for the start. A tenth is
-        # kept for the end, which no kill may meet.
+        # Each life sends its share of the remaining pushes within the rate; the final tenth meets no kill.
         share = max(0, left - devices / 10) / RATE / (count - number)
         process, _ = site.serve() if notification is None or instants.random() < 0.9 else (site.start_blindly(), None)
         if notification is None:
@@ -80,7 +78,7 @@ def crash(site, count, devices, instants):
 
 
 def compare(site, notification, under_way):
-    """How many devices lack their push, pushes have another id, were sent twice, and that without being under way."""
+    """The numbers of missing pushes, wrong ids, duplicates, and unexplained duplicates."""
     with site.database() as database:
         seed = database.execute("select seed from notification where id = ?", [notification]).fetchone()[0]
         devices = dict(database.execute("select opened(?, number, handle), number from device", [sealing.HANDLE]))

@@ -1,9 +1,8 @@
-"""Measures what one device account can leave in the database within a day.
+"""Measures how much one device account can add to the database in a day.
 
-Daemons without quotas show what each kind of change leaves: rows and indexes, in bytes of the file's pages in use, when all its
-notifications have expired. A day has nine eighths of `quotas.device.changes`, since an eighth may come at once, as `ChangeQuotaTests`
-has it. What the account may have stored beside that is filled and measured, too.
-The worst kind and the full store together may take 20 MB.
+Daemons without quotas measure what each kind of change leaves after all its notifications have expired: rows and indexes, in
+bytes of used pages. A day has nine eighths of `quotas.device.changes`, since an eighth may come at once (see `ChangeQuotaTests`).
+The program also fills the account's storage and measures it. The worst kind and the full storage together may take 20 MB.
 """
 
 import json
@@ -13,7 +12,7 @@ import sqlite3
 from sealpost_e2e import api, processes, rig
 
 MOST = 20_000_000
-# The longest name, so that each entry of the audit is as long as it can be.
+# The longest name, so that the audit's entries have their greatest length.
 NAME = "n" * 100
 REQUEST = "r" * 128
 TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
@@ -37,7 +36,7 @@ class Account:
         self.number = 0
 
     def ask(self, method, path, body=None, credentials=None, **fields):
-        """A request with the longest id of its own. The status and what the answer's JSON holds."""
+        """Sends a request with a new id of the greatest length. Returns the status and the answer's JSON."""
         headers = {"Authorization": credentials or self.token, "X-Request-Id": REQUEST} | fields
         self.connection.request(method, path, None if body is None else json.dumps(body), headers)
         response = self.connection.getresponse()
@@ -51,7 +50,7 @@ class Account:
         return answer
 
     def once(self):
-        """A field for a request that is sent once."""
+        """A field for an unrepeated request."""
         self.number += 1
         return {"Idempotency-Key": f"k{self.number}"}
 
@@ -93,7 +92,7 @@ def password(account):
 
 
 BATCH = {"Notifications": [{"Payload": "", "ExpiresIn": 1}] * 100}
-# The number of changes that each kind makes, and how it makes them. Ending a session is none.
+# The changes of each kind, and how to make them. Ending a session counts no change.
 KINDS = {
     "posts": (1, lambda account: account.post()),
     "batches": (100, lambda account: account.change("POST", "/api/notifications/batch", BATCH, **account.once())),
@@ -123,7 +122,7 @@ class Site(rig.Rig):
             return database.execute(statement).fetchone()[0]
 
     def used(self):
-        """Bytes of the pages in use, once all that expires soon has expired."""
+        """Bytes of used pages, after all that expires soon has expired."""
         soon = "select count(*) from notification where expires_at < (unixepoch() + 600) * 1000"
         processes.wait_until(lambda: self.read(soon) == 0, 180, "the deletion of what has expired", pause=0.5)
         pages = self.read("pragma page_count") - self.read("pragma freelist_count")
@@ -131,7 +130,7 @@ class Site(rig.Rig):
 
 
 def store(sealpost):
-    """Stores all that the account may have at a time."""
+    """Fills the account's storage."""
     with Site(sealpost, quotas={"QUOTAS_DEVICE_CHANGES": "null", "QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
         before, account, registered = site.used(), site.account, 0
         while True:
@@ -166,7 +165,7 @@ def run(options):
         site.account.device = site.account.register()
         site.account.kept = site.account.post(ExpiresIn=86_400)
         for name, (changes, act) in KINDS.items():
-            # A change of the password has two hashes made.
+            # A change of the password hashes twice.
             bytes = each(site, changes, act, 100 if name == "passwords" else options.count)
             worst = max(worst, bytes * CHANGES)
             print(f"{name}: {bytes:.0f} bytes each, {bytes * CHANGES / 1e6:.2f} MB a day", flush=True)

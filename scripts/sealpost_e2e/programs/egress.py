@@ -1,12 +1,12 @@
-"""Sends through a real Squid that asks for a password and lets nothing but the providers' ports through.
+"""Tests sending through a real Squid that requires a password and allows only the providers' ports.
 
-Simulators stand in for APNs, FCM and WNS, and Squid's own log says what went through it:
+Simulators stand in for APNs, FCM and WNS. Squid's log shows the traffic:
 
-1. With `proxy.deviceHosts`, the pushes of all three platforms arrive, all of them through Squid.
-2. Without it, the channels of WNS, which devices name, are called directly; all else goes through Squid as before.
-3. While Squid is down, or the password is wrong, pushes wait, those of WNS too, whose access tokens come through the proxy;
-   nothing is lost: all arrive afterwards, once.
-4. `sealpost doctor --online` reaches each endpoint through Squid, and says so when Squid refuses.
+1. With `proxy.deviceHosts`, the pushes of all three platforms arrive through Squid.
+2. Without it, the server calls the channels of WNS, which devices name, directly, and all others through Squid.
+3. While Squid is down, or the password is wrong, pushes wait, also those of WNS, whose access tokens come through the proxy;
+   afterwards all arrive, once.
+4. `sealpost doctor --online` reaches each endpoint through Squid, and reports a refusal by Squid.
 """
 
 import pathlib
@@ -25,7 +25,7 @@ HELPER = "/usr/lib/squid/basic_ncsa_auth"
 def run(options):
     with outbox.Outbox(options.sealpost) as site, Squid(site) as squid:
         site.simulate(channels=DEVICES)
-        # The simulators have a caFile and names of this machine, which are checked as others are.
+        # The simulators have a caFile and names of this machine; the server verifies them as usual.
         base = site.configuration.read_text()
         ports = {platform: port_of(base, platform) for platform in ("apns", "fcm", "wns")}
         squid.start(ports.values())
@@ -47,7 +47,7 @@ def run(options):
         report("all through the proxy", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"})
 
         configure()
-        # The tokens of WNS come from a host that the operator has named: that of its port in the simulation.
+        # The operator names the host of WNS's tokens: that of its port in the simulation.
         send(site, 2)
         report("devices' hosts directly", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
 
@@ -87,7 +87,7 @@ def run(options):
 
 
 def send(site, times):
-    """Posts to all devices, waits for the ends of their pushes, and expects so many to have arrived on each device."""
+    """Posts to all devices, waits until their pushes end, and expects this number at each device."""
     daemon, _ = site.serve()
     post(site)
     site.wait_until_settled(120, "the pushes", daemon)
@@ -101,7 +101,7 @@ def expect(site, times):
 
 
 def await_tries(site, daemon):
-    """Waits until the delivery has tried a push of each platform."""
+    """Waits until the daemon has tried a push of each platform."""
     def are_tried():
         with site.database() as database:
             query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
@@ -149,7 +149,7 @@ def report(what, counts, tunnels, ports, through, tunnels_of_wns=None):
 
 
 class Squid:
-    """A Squid that asks for a password, and tunnels to listed ports only."""
+    """A Squid that requires a password, and tunnels only to listed ports."""
 
     def __init__(self, site):
         self.site = site
@@ -158,7 +158,7 @@ class Squid:
         self.read = 0
 
     def __enter__(self):
-        # Squid leaves its rights at the start, and then cannot look into the site's folder.
+        # Squid drops its privileges at the start, and then cannot enter the site's folder.
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-squid-")
         self.folder = pathlib.Path(self.holder.name)
         self.folder.chmod(0o777)
@@ -206,11 +206,11 @@ memory_cache_shared off
         return self.log.read_text().splitlines() if self.log.exists() else []
 
     def refusals(self):
-        """How often a password was refused since the last `take`."""
+        """The number of refused passwords since the last `take`."""
         return sum("/407 " in line for line in self.lines()[self.read:])
 
     def take(self):
-        """The ports of the tunnels that have ended since the last call; Squid writes a line when one ends."""
+        """The ports of the tunnels that have ended since the last call; Squid logs a tunnel at its end."""
         deadline = time.monotonic() + 10
         while len(self.lines()) == self.read and time.monotonic() < deadline:
             time.sleep(0.1)

@@ -1,11 +1,11 @@
-"""Tries to tell, from answers to wrong passwords, which users there are.
+"""Tests that answers to wrong passwords do not reveal which users exist.
 
-Wrong passwords for known and for unknown names come in random order, one at a time, each from an address of its own,
-which a trusted proxy on the loopback names, so that nobody is slowed.
+Wrong passwords for known and unknown names come in random order, one at a time. A trusted proxy on loopback names a new
+address for each, so that the server throttles none of them.
 
-1. All answers are the same status, fields and bytes, but for `Date`; the request id is given.
-2. The times do not differ: p of the Mann-Whitney test, two-sided, is above 0.01. That many times tell a difference of a
-   fortieth of their standard deviation.
+1. All answers have the same status, fields and bytes, except `Date`; the client sets the request id.
+2. The times do not differ: p of the two-sided Mann-Whitney test is above 0.01. This number of times reveals a difference of
+   a fortieth of their standard deviation.
 """
 
 import math
@@ -21,7 +21,7 @@ UNKNOWN = ["alina", "bella", "cindy"]
 
 
 def add_options(parser):
-    parser.add_argument("--count", type=int, default=500, help="of either kind (500)")
+    parser.add_argument("--count", type=int, default=500, help="requests of either kind (500)")
 
 
 def run(options):
@@ -40,7 +40,7 @@ def run(options):
 
 
 def measure(port, count):
-    """Seconds by whether there is such a user, and all different answers."""
+    """The seconds of known and unknown names, and all different answers."""
     kinds = [True, False] * count
     random.shuffle(kinds)
     times, answers = {True: [], False: []}, set()
@@ -62,7 +62,7 @@ def measure(port, count):
 
 
 def mann_whitney(first, second):
-    """The two-sided p of the U test in its normal approximation; equal times are too few to matter."""
+    """The two-sided p of the U test, by its normal approximation; ties are too few to matter."""
     values = sorted([(value, True) for value in first] + [(value, False) for value in second])
     ranks = sum(rank for rank, (_, is_first) in enumerate(values, 1) if is_first)
     n, m = len(first), len(second)

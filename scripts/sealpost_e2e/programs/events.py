@@ -1,10 +1,9 @@
-"""Delivers a million pushes with kills in between, and counts at the receiver of events that none is missing.
+"""Sends a million pushes, kills the daemon meanwhile, and checks that the receiver of events misses none.
 
-Every push must have come to the receiver as exactly one event with an end (accepted, failed, expired or cancelled), the end
-that its row has; and all ends together must be what the daemon's own tally says. The daemon is killed at random instants while
-it sends pushes and delivers events. The receiver verifies signatures and order, now and then refuses a message with 500, and now
-and then takes one and ends the connection without an answer: numbers may come again, and none may be left out. With
---control the receiver forgets one event: then the script must fail.
+The receiver must get exactly one event with the end of every push (accepted, failed, expired or cancelled), equal to that of its
+row; the sums must equal the daemon's tally. Kills come at random while the daemon sends pushes and events. The receiver verifies
+signatures and order; sometimes it refuses a message with 500, or accepts one and closes the connection without an answer:
+numbers may repeat, and none may be missing. With --control the receiver forgets one event; then the program must fail.
 """
 
 import array
@@ -19,17 +18,17 @@ import time
 from sealpost_e2e import outbox, processes, receiver, tls
 
 CANARY = "canary-7f3a"
-# Some pushes fail, and some devices are retired on the way.
+# Some pushes fail, and some devices are retired meanwhile.
 FAULTS = ["every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}", "every 9001: status 410 body {\"reason\":\"Unregistered\"}"]
 REFUSED, CUT = 40, 61
 
 
 def add_options(parser):
-    parser.add_argument("--pushes", type=int, default=1_000_000, help="deliveries together (1000000)")
-    parser.add_argument("--kills", type=int, default=20, help="of the daemon (20)")
-    parser.add_argument("--seconds", type=int, default=3600, help="after which it is given up (3600)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
-    parser.add_argument("--control", action="store_true", help="forget one event: the script must then fail")
+    parser.add_argument("--pushes", type=int, default=1_000_000, help="pushes in total (1000000)")
+    parser.add_argument("--kills", type=int, default=20, help="kills of the daemon (20)")
+    parser.add_argument("--seconds", type=int, default=3600, help="timeout (3600)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
+    parser.add_argument("--control", action="store_true", help="forget one event: the program must then fail")
 
 
 def run(options):
@@ -65,13 +64,13 @@ def run(options):
 # MARK: The receiver
 
 class Book:
-    """What the receiver has been told: each event under its number, and only once."""
+    """The receiver's events, each under its number, and only once."""
 
     KINDS = ("accepted", "failed", "expired", "cancelled", "collected", "retired")
 
     def __init__(self, key):
         self.key = key
-        # Numbers of events; and of those with an end: the push's, and how it ended.
+        # Numbers of events; and for those with an end, the push and its end.
         self.numbers = set()
         self.ends = {}
         self.counts = collections.Counter()
@@ -123,7 +122,7 @@ def add_receiver(site):
     book = Book(secret)
 
     def answer(request, _):
-        # One message is under way at a time; a killed daemon's last one may still be read beside the next daemon's first.
+        # The daemon sends one message at a time; a killed daemon's last one may overlap with the next daemon's first.
         with hook.lock:
             hook.requests.clear()
             book.messages += 1
@@ -144,11 +143,11 @@ def add_receiver(site):
     return book
 
 
-# MARK: What is done
+# MARK: Kills
 
 def crash(site, daemon, kills, pushes, instants, seconds):
-    """Kills the daemon so often while pushes end, and starts it again. The last process."""
-    # What expires before its turn is never enqueued, so some of the pushes may be missing at the end.
+    """Kills and restarts the daemon several times while pushes end. Returns the last process."""
+    # A push that expires before the fan-out is never enqueued, so some may be missing at the end.
     share = pushes * (outbox.BROADCASTS - 1.5) / outbox.BROADCASTS / kills
     for number in range(kills):
         least = share * (number + instants.random())
@@ -172,10 +171,10 @@ def is_delivered(site):
         ).fetchone()[0]
 
 
-# MARK: What came of it
+# MARK: Results
 
 def compare(site, book):
-    """Whether the receiver was told all, and a line that tells it."""
+    """Whether the receiver has all events, and a line that says so."""
     tally = site.tally()
     ends = {state: book.counts[state] for state in outbox.STATES}
     missing = tally["enqueued"] - len(book.ends)

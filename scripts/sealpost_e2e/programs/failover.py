@@ -1,12 +1,12 @@
-"""The primary of a Patroni cluster is killed (kill -9) and frozen (SIGSTOP) while several daemons serve clients.
+"""Kills and freezes the primary of a Patroni cluster while several daemons serve clients.
 
-Three PostgreSQL with strict synchronous replication, by a quorum of the two standbys; Patroni and PostgreSQL are killed or frozen together, and a frozen
-one thaws after another has taken over. A ledger outside has what was acknowledged. Of that, each notification must be there with its
-own payload, no fetch may miss one in the meantime, and each device must have got its push; one that was sent twice must have been under
-way while the primary was gone. The first post must be stored by the lease of the primary and 8 s after its end.
+Three PostgreSQL have strict synchronous replication by a quorum of two replicas; SIGKILL or SIGSTOP hits Patroni and PostgreSQL
+together, and a frozen primary thaws after the failover. A ledger outside has the acknowledged posts. Each notification must exist
+with its payload, no fetch may miss one meanwhile, and each device must get its push; a duplicate must have been leased during the
+failover. The first post must be stored within the primary's lease and 8 s.
 
-With `--lossy` a commit waits for no standby, and the standbys stand still for a moment before the primary is killed, once: then
-acknowledged notifications must be missing and the program must fail, or it would see no loss.
+With `--lossy` a commit waits for no replica, and the replicas freeze just before the primary is killed, once. Then acknowledged
+notifications must be missing and the program must fail, or it could not see a loss.
 """
 
 import random
@@ -15,18 +15,18 @@ import time
 
 from sealpost_e2e import patroni, processes, several
 
-# Seconds: from the primary's end to the first post that is stored.
+# Seconds from the primary's end to the first stored post.
 LIMIT = patroni.TTL + 8.0
-# Seconds around a failover in which pushes may have been under way.
+# Pushes within these seconds of a failover may have been leased.
 MARGIN = 15.0
 
 
 def add_options(parser):
     parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--kills", type=int, default=3, help="of the primary (3)")
-    parser.add_argument("--freezes", type=int, default=3, help="of the primary, until another has taken over (3)")
-    parser.add_argument("--clients", type=int, default=8, help="that post, and as many that fetch (8)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+    parser.add_argument("--kills", type=int, default=3, help="kills of the primary (3)")
+    parser.add_argument("--freezes", type=int, default=3, help="freezes of the primary, each until the failover (3)")
+    parser.add_argument("--clients", type=int, default=8, help="clients that post, and as many that fetch (8)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
     parser.add_argument("--lossy", action="store_true", help="the control: must fail")
 
 
@@ -70,46 +70,46 @@ def run(options):
 
 
 class Outage:
-    """A time without a primary: how it began, its bounds as seconds since 1970, and how long the first post took."""
+    """A time without a primary: its cause, its bounds as seconds since 1970, and the delay of the first post."""
 
     def __init__(self, how, begin, wait):
         self.how, self.begin, self.end, self.wait = how, begin, begin + wait, wait
 
 
 def fail_over(cluster, ledger, how, instants, is_lossy):
-    """Kills or freezes the primary, waits for the first post that is stored, and makes the cluster whole again."""
+    """Kills or freezes the primary, waits for the first stored post, and restores the cluster."""
     cluster.wait_until_whole(180)
     time.sleep(instants.uniform(2, 5))
-    primary, standbys = cluster.primary(), cluster.standbys()
+    primary, replicas = cluster.primary(), cluster.replicas()
     if is_lossy:
-        for standby in standbys:
-            cluster.signal_server(standby, signal.SIGSTOP)
+        for replica in replicas:
+            cluster.signal_server(replica, signal.SIGSTOP)
         time.sleep(instants.uniform(0.5, 1))
-        for standby in standbys:
-            cluster.kill_receiver(standby)
+        for replica in replicas:
+            cluster.kill_receiver(replica)
     begin = time.time()
     cluster.signal(primary, signal.SIGKILL if how == "kill" else signal.SIGSTOP)
-    # A post that was begun before may have been stored by the primary that is now gone.
+    # The lost primary may have stored a post that began before.
     start = time.monotonic()
     if is_lossy:
-        for standby in standbys:
-            cluster.signal_server(standby, signal.SIGCONT)
+        for replica in replicas:
+            cluster.signal_server(replica, signal.SIGCONT)
     processes.wait_until(lambda: ledger.first_after(start), 120, "the first post after a failover", pause=0.1)
     wait = ledger.first_after(start) - start
     print(f"{how}: the first post was stored after {wait:.1f} s", flush=True)
     if how == "kill":
         cluster.start(primary)
     else:
-        # By then the new primary has been at work for a while, and the old one still believes that it is the primary.
+        # By then the new primary has worked for a while, and the old one still believes to be the primary.
         time.sleep(instants.uniform(2, 10))
         cluster.signal(primary, signal.SIGCONT)
-        # Until then two of three would be gone at the next failover, and no commit can be on two.
+        # Until then a failover would leave one of three, and no commit could reach two.
         processes.wait_until(lambda: not cluster.says(primary, "primary"), 60, "the end of the old primary", pause=0.3)
     return Outage(how, begin, wait)
 
 
 def count_unexplained(site, outages):
-    """How many pushes came twice though no failover lay between."""
+    """The number of duplicate pushes without a failover in between."""
     first, count = {}, 0
     for at, push, outcome in several.pushes(site):
         before = first.setdefault(push, at) if outcome == "200" else at

@@ -1,13 +1,12 @@
-"""Builds the image of the Dockerfile without Docker, and runs it as its users do: as nobody, on a read-only file system.
+"""Builds the Dockerfile's image without Docker, and runs it as its users do: as nobody, on a read-only file system.
 
-Podman builds it: the Dockerfile as it is, step by step. The two images that it begins with are in registries, and are made here
-instead: debian:bookworm-slim is a root of mmdebstrap's, and swift:6.3-bookworm the same one with a `swift` that compiles nothing,
-but puts the executable that is tried where the compiler would. So what is not tried is the compiler in its image, and Docker's
-own builder.
+Podman builds the unchanged Dockerfile. This program makes its two base images, as registries are out of reach: debian:bookworm-slim
+by mmdebstrap, and swift:6.3-bookworm with a `swift` that only copies the tested executable to the compiler's output. So the real
+compiler's image and Docker's own builder remain untested.
 
-The image runs with a read-only root and without a network but its own loopback: by the user of its Dockerfile, with its volume,
-its command and its health check. There a user is made, a payload is posted and fetched; the health check must fail while the
-server is stopped, and after the container was removed and another one made, the payload is fetched again. It runs as root.
+The image runs with a read-only root and only loopback: with its Dockerfile's user, volume, command and health check. The program
+makes a user, and posts and fetches a payload. The health check must fail while the server is stopped, and another container must
+serve the payload again. It runs as root.
 """
 
 import json
@@ -25,7 +24,7 @@ from sealpost_e2e.api import PASSWORD
 
 BASE, TOOLCHAIN, IMAGE, NAME = "debian:bookworm-slim", "swift:6.3-bookworm", "localhost/sealpost", "sealpost"
 PAYLOAD = "Your test result is in."
-# The compiler: it must be asked for what `make release` asks for, and to leave the commit in the program.
+# Replaces the compiler: checks for the arguments of `make release`, and that the program contains the commit.
 SWIFT = """#!/bin/sh
 case "$*" in
 "build --configuration release --static-swift-stdlib "*'"commit":"%s"'*" --product sealpost") ;;
@@ -48,7 +47,7 @@ def run(options):
 
 
 class Podman:
-    """Podman, which keeps all in a folder of its own; an image's name without a registry means Docker's, as with Docker."""
+    """Podman with its own folder; an image's name without a registry means Docker's, as with Docker."""
 
     def __init__(self, folder):
         (folder / "registries.conf").write_text('unqualified-search-registries = ["docker.io"]\n')
@@ -62,7 +61,7 @@ class Podman:
             str(folder / "run"), "--cgroup-manager", "cgroupfs", "--events-backend", "file"]
 
     def run(self, *command, **options):
-        return processes.run(*self.command, *command, env=self.environment, timeout=debian.PATIENCE, **options)
+        return processes.run(*self.command, *command, env=self.environment, timeout=debian.TIMEOUT, **options)
 
     def code(self, *command):
         """The exit code of a command that may fail."""
@@ -73,7 +72,7 @@ class Podman:
         return json.loads(self.run("container", "inspect", NAME))[0]["State"]
 
     def close(self):
-        """Ends what runs, so that the folder can go."""
+        """Ends all containers, so that the folder can be removed."""
         subprocess.run([*self.command, "rm", "--force", "--all", "--time", "1"], env=self.environment, capture_output=True)
 
 
@@ -114,7 +113,7 @@ def live(podman, program):
     id = json.loads(curl(podman, "/api/notifications", "--data", json.dumps({"Payload": PAYLOAD})))["Id"]
     require_fetched(podman, id)
     print("as its own user, on a read-only root: healthy, and a payload was posted and fetched")
-    require_ill_while_stopped(podman)
+    require_unhealthy_while_stopped(podman)
     podman.run("stop", "--time", "20", NAME)
     if (code := podman.state()["ExitCode"]) != 0:
         raise SystemExit(f"SIGTERM has ended it with {code}")
@@ -125,7 +124,7 @@ def live(podman, program):
 
 
 def start(podman):
-    """Starts the image's command, and waits until its health check is content."""
+    """Starts the image's command, and waits for a successful health check."""
     volume = ["--volume", "sealpost:/var/lib/sealpost"]
     limits = ["--ulimit", "nofile=4096:4096", "--ulimit", "nproc=4096:4096"]
     strict = ["--read-only", "--read-only-tmpfs=false", "--cap-drop", "all", "--security-opt", "no-new-privileges"]
@@ -134,7 +133,7 @@ def start(podman):
 
 
 def require_rights(podman):
-    """The server is nobody's, and may write into its volume alone."""
+    """The server runs as nobody, and may write only into its volume."""
     status = pathlib.Path(f"/proc/{podman.state()['Pid']}/status").read_text()
     fields = dict(re.findall(r"(?m)^(\w+):\s*(.*)$", status))
     if set(fields["Uid"].split() + fields["Gid"].split()) != {"65532"} or int(fields["CapEff"], 16):
@@ -146,7 +145,7 @@ def require_rights(podman):
         raise SystemExit("the volume is not writable")
 
 
-def require_ill_while_stopped(podman):
+def require_unhealthy_while_stopped(podman):
     pid = podman.state()["Pid"]
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -159,7 +158,7 @@ def require_ill_while_stopped(podman):
 
 
 def curl(podman, path, *options):
-    """A request from within the container's network, by a curl of this machine."""
+    """A request inside the container's network, by this machine's curl."""
     return processes.run(
         "nsenter", "--net", "--target", podman.state()["Pid"], "curl", "--silent", "--fail-with-body", "--max-time", 30,
         "--user", f"alice:{PASSWORD}", *options, f"http://127.0.0.1:8080{path}",

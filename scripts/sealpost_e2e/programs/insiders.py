@@ -1,18 +1,17 @@
-"""Makes the moves of hostile users, one after the other, and measures what everybody else notices.
+"""Makes hostile users' moves in sequence, and measures their effect on everybody else.
 
-The release build runs with its default limits and all kinds of senders, in a network of its own, where `sealpost simulate` stands
-for APNs, FCM and WNS, and receivers of the program's for Web Push and webhooks, beside hosts that do harm. All along, a publisher
-posts to honest users on each lane four times a second, somebody fetches, and /readyz is asked ten times a second. Each move is
-made by an account of its own, as weak as it may be, for some seconds; then an administrator deletes the account.
+The release build runs with its default limits and all kinds of senders, in its own network. `sealpost simulate` stands for APNs, FCM
+and WNS; the program has receivers for Web Push and webhooks, and hostile hosts. Meanwhile a publisher posts to honest users on each
+lane four times a second, a user fetches, and /readyz is requested ten times a second. A new account with the least rights makes
+each move for some seconds; then an administrator deletes it.
 
-1. No push of the honest comes later than a second after its post, and none of their requests fails. Quiet windows before,
-   between and after the moves tell what the machine does by itself, and so does a page that is flushed to the same disk ten times
-   a second. A move beside which a push was late is made again, by another account, and fails if it was late --tries times: what
-   it does it does again, while a disk that others keep busy stands still now and then.
+1. Honest pushes arrive within a second of their post, and no honest request fails. Quiet windows before, between and after
+   the moves, and a page flushed to the same disk ten times a second, show the machine's own delays. A move with a late push is
+   repeated by another account, and fails after --tries late ones: a move's effect recurs, a busy disk's seldom does.
 2. /readyz is 200.
 3. The answers are those of the table in `insiders/moves`.
 
-With --write-table the table goes into docs/evidence/insiders.md, whose column about an earlier version stays as it is.
+--write-table writes the table into docs/evidence/insiders.md, and keeps its column about an earlier version.
 """
 
 import multiprocessing
@@ -28,17 +27,17 @@ from sealpost_e2e.insiders.site import CROWD, Site
 
 LATEST = 1
 QUIET = 6
-# So often a quiet window comes between the moves.
+# The number of moves between quiet windows.
 EVERY = 12
-# A window is at least so long, and a move is ended after so many seconds, whatever it waits for.
+# The least seconds of a window, and the timeout of a move.
 SHORTEST, LONGEST = 3, 90
 
 
 def add_options(parser):
-    parser.add_argument("--inside", action="store_true", help="already in a network of its own")
+    parser.add_argument("--inside", action="store_true", help="run inside the private network")
     parser.add_argument("--only", default="", help="moves by their names, separated by commas; `list` prints them")
     parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
-    parser.add_argument("--tries", type=int, default=3, help="how often a move is made beside which a push was late (%(default)s)")
+    parser.add_argument("--tries", type=int, default=3, help="tries of a move with a late push (%(default)s)")
     parser.add_argument("--write-table", type=pathlib.Path, help="docs/evidence/insiders.md, whose table is replaced")
 
 
@@ -54,7 +53,7 @@ def run(options):
         raise SystemExit("there is no such move; --only list prints all")
     with Site(options.sealpost, options.crowd) as site:
         daemon, _ = site.serve()
-        site.settle_people()
+        site.create_honest_users()
         codes = []
         site.fetched = site.send("alice", {"Payload": "for the fetches"})
         results, quiet = [], [look(site)]
@@ -63,7 +62,7 @@ def run(options):
                 result = make(site, move, number, attempt, daemon)
                 if result["worst"] <= LATEST:
                     break
-                # A lane may rest for an hour, which is not for what follows to answer for.
+                # A lane may stay paused for an hour, which would disturb later moves.
                 codes.append(processes.terminate(daemon)[0])
                 daemon, _ = site.serve()
                 processes.wait_until(site.is_reached, 120, "the pushes that were late", daemon, pause=0.2)
@@ -87,9 +86,9 @@ def look(site):
 
 
 def make(site, move, number, attempt, daemon):
-    """Makes a move. What came of it, as the table has it."""
+    """Makes a move. Returns its row of the table."""
     name = f"mallory-{number + 1}-{attempt + 1}"
-    # While an account before is being deleted, and on a busy machine, a write may have to wait.
+    # A write may wait during the deletion of the previous account.
     insider = insiders.Insider(site, name, site.make_user(name, move.role), number * 3 + attempt, move.role)
     window, start = watch.Window(site), time.monotonic()
     pipe, other = multiprocessing.Pipe()

@@ -1,7 +1,6 @@
-"""Has httplint judge the daemon's answers: every route, with success and with each status that it can have.
+"""Checks the daemon's answers with httplint: every route, with success and each of its error statuses.
 
-What httplint warns of and is meant to be so is in the table "What httplint remarks" of docs/http.md. Any other warning fails,
-and so does a row of the table that is not met any more.
+The table "What httplint remarks" of docs/http.md has the intended warnings. Any other warning, and an unused row, fail.
 """
 
 import collections
@@ -22,7 +21,7 @@ from sealpost_e2e import api, outbox, processes, rig
 
 SIGNED = {"Accept_Signature": 'sig=("@status" "content-digest" "mytoken";req)'}
 MISSING = "spt_" + "0" * 42
-# What is asked of the daemon's limits, so that each of them can be met.
+# Limits of the daemon that this program can reach.
 LIMITS = {"SERVER_LIMITS_HEADERTIMEOUT": 1, "SERVER_LIMITS_MAXCONNECTIONSPERADDRESS": 60, "STREAM_HEARTBEAT": 1}
 ORIGIN = "https://app.example"
 QUOTA = {"QUOTAS_PUBLISHER_REQUESTS": 3, "QUOTAS_PUBLISHER_WINDOW": 3600}
@@ -36,7 +35,7 @@ class Site(outbox.Outbox):
         self.remarks = collections.defaultdict(set)
 
     def ask(self, status, target, method="GET", user="root", body=None, route=None, **fields):
-        """One request on a connection of its own; the answer must have that status. Its body, after it was judged."""
+        """Sends one request on a new connection and checks its status. Returns the body, after judging the answer."""
         lines = [f"{method} {target} HTTP/1.1", "Host: sealpost.test", "MyToken: 4711", "X-Request-Id: lint"]
         if user:
             lines.append(f"Authorization: {user if ' ' in user else api.basic(user)}")
@@ -48,7 +47,7 @@ class Site(outbox.Outbox):
         return self.judge(status, answer, method, target, lines, route)
 
     def raw(self, status, bytes):
-        """Bytes that are hardly a request."""
+        """Sends bytes that are hardly a request."""
         return self.judge(status, self.exchange(bytes), None, bytes[:20].decode("latin-1"), [], None)
 
     def exchange(self, bytes, until=None):
@@ -56,14 +55,14 @@ class Site(outbox.Outbox):
             try:
                 connection.sendall(bytes)
             except OSError:
-                pass  # Refused before all of it was there.
+                pass  # The server refused before the end of the request.
             answer = b""
             while not (until and until in answer) and (more := self.receive(connection)):
                 answer += more
             return answer
 
     def exchange_until(self, status, bytes, crowd=0):
-        """Sends the same again and again, beside so many silent connections, until the answer has that status."""
+        """Holds some silent connections, and repeats a request until its answer has that status."""
         answer = b""
 
         def is_answered():
@@ -123,7 +122,7 @@ def unchunked(body):
     return text
 
 
-# MARK: What is asked
+# MARK: Requests
 
 def tour(site, hook):
     """Every route, with success."""
@@ -190,7 +189,7 @@ def tour(site, hook):
             call(200, "GET /api/notifications", f"/api/notifications?since={cursor}")
             call(304, "GET /api/notifications", f"/api/notifications?since={cursor}", If_None_Match=f'"{cursor}"')
             site.ask(200, "/api/notifications", "HEAD", Accept_Encoding="gzip")
-            # What has changed within this second may do so once more.
+            # Two seconds make the server send `Last-Modified`, which it omits in the second of a change.
             time.sleep(2)
             call(304, "GET /api/notifications/{id}", item, If_Modified_Since=email.utils.formatdate(time.time() + 9, usegmt=True))
         call(200, "GET /api/notifications/{id}/deliveries", item + "/deliveries")
@@ -258,14 +257,14 @@ def refusals(site):
     for _ in range(3):
         site.ask(200, "/api/register", user="paul")
     site.ask(429, "/api/register", user="paul")
-    # Until all of a crowd are accepted and none has been ended for its silence; then the next is refused.
+    # Waits until the server has accepted the crowd and ended none yet; it refuses the next connection.
     site.judge(503, site.exchange_until(503, b"", crowd=60), None, "", [], None)
     wrong = f"GET {item} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: {api.basic('dora', 'wrong')}\r\n\r\n"
     site.judge(429, site.exchange_until(429, wrong.encode()), "GET", item, [], None)
 
 
 def break_payload(site, id):
-    """Makes a payload that cannot be opened. No daemon runs."""
+    """Damages a payload in the database while no daemon runs."""
     with site.database() as database:
         database.execute("update notification set payload = zeroblob(60) where id = ?", [id])
 
@@ -278,7 +277,7 @@ def explained():
 
 
 def add_options(parser):
-    parser.add_argument("--verbose", action="store_true", help="each place where a note was met")
+    parser.add_argument("--verbose", action="store_true", help="print each place of a note")
 
 
 def run(options):

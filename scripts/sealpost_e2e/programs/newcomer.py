@@ -1,13 +1,11 @@
-"""Goes a newcomer's way through README.md on a bare Debian, by the clock: once from source, once from the Debian package.
+"""Times a newcomer's steps of README.md on a bare Debian, from source and from the Debian package.
 
-Each way has a machine of its own: a root that mmdebstrap makes and its own systemd boots in a container, with a network of its
-own. The commands are those of README.md, pasted block by block; what they print is compared with what stands there. The way ends
-with the first payload that was fetched and with the console in a Chromium, where the administrator signs in. It prints how long
-each step took, and fails at the first command that fails.
+Each way has its own machine: a root of mmdebstrap, booted by systemd in a container with its own network. The program pastes
+the README's commands block by block, and compares their output with the README's. A way ends with the first fetched payload and
+an administrator's sign-in at the console in Chromium. The program prints each step's time, and fails at the first failing command.
 
-Not counted: the boot, what swift.org asks for beside its toolchain, and the making of the package. The toolchain is this
-machine's, mounted; where git has a folder of this machine instead of a host (`url.….insteadOf`), that is mounted, too. It runs as
-root.
+Its times exclude the boot, swift.org's required packages, and making the Debian package. It mounts this machine's toolchain, and
+folders that git uses instead of hosts (`url.….insteadOf`). It runs as root.
 """
 
 import os
@@ -25,7 +23,7 @@ TOOLCHAIN_PACKAGES = (
     "binutils-gold", "gcc", "git", "libcurl4-openssl-dev", "libedit-dev", "libncurses-dev", "libpython3-dev", "libsqlite3-dev",
     "libstdc++-12-dev", "libxml2-dev", "libz3-dev", "pkg-config", "tzdata", "unzip", "zlib1g-dev",
 )
-# Signs in as a person does who types; what the page says then, once it says that this is the overview.
+# Signs in by typing. Returns the page's text once it shows the overview.
 SIGN_IN = """(async () => {
     const until = async condition => { while (!condition()) await new Promise(resolve => setTimeout(resolve, 20)) };
     await until(() => document.querySelector('input[type=password]'));
@@ -38,7 +36,7 @@ SIGN_IN = """(async () => {
 
 
 def add_options(parser):
-    parser.add_argument("--only", choices=("source", "package"), help="one of the two ways")
+    parser.add_argument("--only", choices=("source", "package"), help="only one of the two ways")
 
 
 def run(options):
@@ -51,7 +49,7 @@ def run(options):
 
 
 class Clock:
-    """Prints how long each step took, and how long all have until now."""
+    """Prints the time of each step, and the total."""
 
     def __init__(self, title):
         print(f"{title}, {os.cpu_count()} processors", flush=True)
@@ -110,7 +108,7 @@ def from_package(options, folder):
         terminal = machine.Terminal(place)
         for line in rest.splitlines():
             clock.time(line, terminal.run, line)
-        # From where the README says that this way joins the other.
+        # From the place where the README's two ways join.
         script, expected = first_steps()
         clock.time("a notification that is sent and collected", paste, terminal, script[script.index("call() {") :], expected[1:])
         clock.reached("the first payload was fetched with curl")
@@ -120,14 +118,14 @@ def from_package(options, folder):
 
 
 def git_folders():
-    """The folders of this machine that git uses instead of hosts, and what they stand for."""
+    """This machine's folders that git uses instead of hosts, and the hosts."""
     lines = processes.run("sh", "-c", "git config --get-regexp '^url[.]/.*[.]insteadof$' || true").splitlines()
     pairs = [line.removeprefix("url.").split(".insteadof ", 1) for line in lines]
     return {path: url for path, url in pairs if url.startswith("https:")}
 
 
 def blocks():
-    """The README's blocks of commands: what is written before one, its script, and the lines that it prints."""
+    """The README's blocks of commands: the marker before each, its script, and its output."""
     form = r"<!-- ([^\n]*) -->\n```bash\n(.*?)```\n(?:\n```text\n(.*?)```)?"
     return re.findall(form, (rig.ROOT / "README.md").read_text(), re.DOTALL)
 
@@ -141,13 +139,13 @@ def block(marker, text=""):
 
 
 def first_steps():
-    """The block that sends and collects, and the lines that it prints."""
+    """The block that sends and fetches, and its output."""
     [[script, expected]] = [(script, expected) for name, script, expected in blocks() if name == "run" and "call() {" in script]
     return script, expected.splitlines()
 
 
 def paste(terminal, script, expected):
-    """Runs it; each line must be in what it prints, in this order, with anything for the dots."""
+    """Runs a block; its output must contain each line, in order, with anything for the dots."""
     output = terminal.run(script)
     form = ".*".join(re.escape(line).replace("…", ".*") for line in expected)
     if not re.search(form, output, re.DOTALL):

@@ -1,14 +1,12 @@
-"""Several daemons share one PostgreSQL, and are killed (kill -9) and paused (SIGSTOP) at random instants under load.
+"""Kills and pauses daemons that share one PostgreSQL, at random instants under load.
 
-A ledger outside the daemons has what was acknowledged. Of that, each notification must be there with its own payload on every
-daemon, and each device must have got its push at the simulated APNs; a push that came twice must carry the same apns-id, and there
-may be no more of them than the daemon that was killed or paused had leased at that moment. A post whose answer never came may be
-there or not. Then daemons are killed that have leased pushes, while the others have run for some time: from the death to the end of
-the last of these pushes it may take 7 s.
+A ledger outside has the acknowledged posts. Each notification must exist with its payload on every daemon, and each device must
+get its push at the simulated APNs. Duplicate pushes must have the same apns-id, and be no more than the killed or paused daemon
+had leased. A post without an answer may exist or not. Then the program kills daemons with leased pushes while the others have run
+for some time: the last of these pushes must end within 7 s. At the end it kills and restarts the database, and fetches
+all acknowledged notifications.
 
-At the end the database itself is killed and started again, before all that was acknowledged is fetched.
-
-With `--forget` the ledger has one entry more for each kill, which was never posted: then the program must fail.
+With `--forget` the ledger has an entry more for each kill, which was never posted; then the program must fail.
 """
 
 import random
@@ -17,19 +15,19 @@ import time
 
 from sealpost_e2e import api, postgresql, processes, several
 
-# Seconds: how long the pushes of a daemon that has died may take until others have sent them.
+# Seconds until other daemons must have sent a dead daemon's pushes.
 TAKEOVER = 7.0
-# Seconds that a daemon runs before it takes over from others.
-PATIENCE = 5.0
+# Seconds that a daemon runs before it takes over.
+WARM_UP = 5.0
 
 
 def add_options(parser):
     parser.add_argument("--nodes", type=int, default=3)
     parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--pauses", type=int, default=6, help="of 1 to 30 s (6)")
-    parser.add_argument("--takeovers", type=int, default=3, help="kills after which the time of the takeover is measured, and as many without other load (3)")
-    parser.add_argument("--clients", type=int, default=16, help="that post, and as many that fetch (16)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+    parser.add_argument("--pauses", type=int, default=6, help="pauses of 1 to 30 s (6)")
+    parser.add_argument("--takeovers", type=int, default=3, help="measured takeovers under load, and as many without (3)")
+    parser.add_argument("--clients", type=int, default=16, help="clients that post, and as many that fetch (16)")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
     parser.add_argument("--forget", action="store_true", help="the control: must fail")
 
 
@@ -79,7 +77,7 @@ def run(options):
 
 
 def interfere(site, options, ledger):
-    """Kills and pauses daemons, never all at once. The pushes that those had leased, and the seconds of all pauses."""
+    """Kills and pauses daemons, never all together. Returns their leased pushes and the seconds of all pauses."""
     instants, frozen, leased, paused = random.Random(options.seed), {}, set(), 0.0
     incidents = ["kill"] * options.kills + ["pause"] * options.pauses
     instants.shuffle(incidents)
@@ -117,10 +115,9 @@ def interfere(site, options, ledger):
 
 
 def take_over(site, clients=None):
-    """Kills a daemon that has leased pushes, and stops the clients if there are any, so that the others have nothing else to do. The
-    pushes, and the seconds until the last of them has ended."""
-    time.sleep(max(0.0, max(site.since) + PATIENCE - time.monotonic()))
-    # What it has leased at one moment may have ended by the next.
+    """Stops the clients and kills a daemon with leased pushes. Returns these and the seconds until their end."""
+    time.sleep(max(0.0, max(site.since) + WARM_UP - time.monotonic()))
+    # A push that was leased a moment ago may have ended.
     for number in [*range(len(site.ports))] * 20:
         if not site.leased(number):
             continue
@@ -134,7 +131,7 @@ def take_over(site, clients=None):
     site.kill(number)
     start = time.monotonic()
     if clients:
-        # Those that ask the dead one end only when it is back.
+        # Requests to the dead daemon end only after its restart.
         clients.ends.set()
     processes.wait_until(lambda: not site.pending(pushes), 60, "the takeover", pause=0.05)
     seconds = time.monotonic() - start
@@ -145,5 +142,5 @@ def take_over(site, clients=None):
 
 
 def is_ready(port):
-    """What /readyz says: while the database does not answer, a proxy must send nothing here."""
+    """The answer of /readyz: without the database a proxy must send no requests to this daemon."""
     return api.status(api.connect(port), "/readyz") == 200

@@ -1,8 +1,8 @@
-"""Signs in with tokens of an issuer that joserfc writes: forged ones, keys that change under load, an issuer that is down.
+"""Tests sign-in with tokens of an issuer: forged tokens, key changes under load, an issuer that is down.
 
-The issuer is an HTTPS server with OpenID Connect's configuration and a key set, whose keys and tokens are made by joserfc, which
-has no line in common with the server. Each token with a forged signature must be refused. Then clients show new tokens all the
-time, of which no request may fail, while the keys change, strangers invent keys, and the issuer goes away for a while.
+The issuer is an HTTPS server with OpenID Connect's configuration and a key set. joserfc makes its keys and tokens; it shares no
+code with the server. The server must refuse each forged signature. Then clients with new tokens must never fail while keys
+change, strangers invent keys, and the issuer is down for a while.
 """
 
 from sealpost_e2e import environment
@@ -36,7 +36,7 @@ warnings.filterwarnings("ignore", message="EdDSA is deprecated")
 
 
 class Issuer:
-    """The issuer: its keys by their algorithms, and what it publishes."""
+    """The issuer: its keys by their algorithms, and its published keys."""
 
     def __init__(self, folder):
         certificate, key = tls.make_certificate(folder)
@@ -47,7 +47,7 @@ class Issuer:
             "ES256": ECKey.generate_key("P-256", {"kid": "ec", "use": "sig", "alg": "ES256"}),
             "EdDSA": OKPKey.generate_key("Ed25519", {"kid": "ed", "use": "sig", "alg": "EdDSA"}),
         }
-        # Of other algorithms than are allowed: published, and not to be taken.
+        # Published keys of algorithms that the configuration excludes.
         self.others = [ECKey.generate_key("P-384", {"kid": "p384"}), RSAKey.generate_key(2048, {"kid": "enc", "use": "enc"})]
         self.published = [*self.keys.values(), *self.others]
         self.receiver = receiver.Receiver(certificate, key, self.answer)
@@ -81,7 +81,7 @@ def reply(body):
     return head.encode() + b"\r\n\r\n" + text
 
 
-# MARK: Tokens that nobody may take
+# MARK: Forged tokens
 
 def b64(data):
     data = data if isinstance(data, bytes) else json.dumps(data, separators=(",", ":")).encode()
@@ -89,7 +89,7 @@ def b64(data):
 
 
 def signed(header, claims, key, algorithm="ES256"):
-    """A token of exactly these bytes, signed by joserfc's algorithm, whatever the header says."""
+    """A token of exactly these bytes, signed by joserfc's algorithm, whatever its header says."""
     message = f"{b64(header)}.{b64(claims)}".encode()
     signature = jws.JWSRegistry.algorithms[algorithm].sign(message, key)
     return message.decode() + "." + b64(signature)
@@ -101,7 +101,7 @@ def with_hmac(header, claims, secret):
 
 
 def forged(issuer):
-    """Name, token, and a word of the answer; what header and claims may have is in `IssuerTokenTests`."""
+    """Name, token, and a word of the answer; `IssuerTokenTests` tests header and claims."""
     claims, token, keys = issuer.claims, issuer.token, issuer.keys
     ec = keys["ES256"]
     ec_header = {"alg": "ES256", "kid": "ec", "typ": "JWT"}
@@ -140,7 +140,7 @@ def forged(issuer):
 
 
 def show(port, token):
-    """What the server answers to a token: status, code, detail. Each from another address, as guesses are counted."""
+    """Shows a token from a new address, as the server counts guesses. Returns status, code and detail."""
     number = next(addresses)
     source = f"127.1.{number // 250 % 250}.{number % 250 + 1}"
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=(source, 0))
@@ -159,7 +159,7 @@ def refuse_all(site, issuer):
         if (answer := show(site.port, token))[0] != 200:
             raise SystemExit(f"a right token of {algorithm}: {answer}")
     rows = forged(issuer)
-    # Those with a key that is not known wait for the keys to be read.
+    # A token with an unknown key waits until the server has read the keys.
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda row: show(site.port, row[1]), rows))
     faults = [
@@ -174,7 +174,7 @@ def refuse_all(site, issuer):
 # MARK: Under load
 
 class Load(crew.Crew):
-    """Clients with users of their own, which show each token three times and then a new one."""
+    """Clients with their own users; each shows a token three times and then a new one."""
 
     def __init__(self, port, issuer):
         self.port, self.issuer = port, issuer
@@ -206,12 +206,12 @@ class Load(crew.Crew):
         key = ECKey.generate_key("P-256")
         while not self.ends.is_set():
             status, _, _ = show(self.port, signed({"alg": "ES256", "kid": os.urandom(8).hex()}, self.issuer.claims(), key))
-            # 503 while the issuer is down: its key may be a new one.
+            # 503 while the issuer is down, as the key may be a new one.
             self.invented[status] = self.invented.get(status, 0) + 1
 
 
 def rotate(site, issuer, count):
-    """Changes the key at once and without notice; the one before stays for a turn, as its tokens are still there."""
+    """Replaces the key without notice; the old one stays for a turn, as its tokens are still valid."""
     load = Load(site.port, issuer)
     begin, readings = time.monotonic(), issuer.readings
     try:
@@ -221,7 +221,7 @@ def rotate(site, issuer, count):
             issuer.keys["ES256"] = new
             time.sleep(PAUSE * 2.5)
         seconds, readings = time.monotonic() - begin, issuer.readings - readings
-        # Down for a while: the keys that are known go on.
+        # The issuer is down for a while; known keys stay valid.
         issuer.is_down = True
         answered = load.answered
         time.sleep(PAUSE * 3)
@@ -241,7 +241,7 @@ def rotate(site, issuer, count):
 
 
 def fresh(issuer):
-    """A key that the issuer has made, and the server has not read yet."""
+    """A new key of the issuer, which the server has not read yet."""
     key = ECKey.generate_key("P-256", {"kid": f"fresh{time.monotonic_ns()}", "use": "sig", "alg": "ES256"})
     issuer.published, issuer.keys["ES256"] = [*issuer.published, key], key
     return key

@@ -1,13 +1,12 @@
-"""Installs the Debian package in a fresh Debian, upgrades, removes and purges it: what is stored is fetched at the end of each.
+"""Installs, upgrades, removes and purges the Debian package in a fresh Debian; stored payloads must survive.
 
-The package of the first version is made twice, under another host's name, time zone and umask: the bytes must be the same. In a
-root that mmdebstrap makes, apt-get installs it, the commands of README.md make an administrator and a user, and the daemon runs
-as its unit says, by the unit's user. A payload is posted with curl and must be fetched again after the upgrade to a second
-version, after removal and after a purge without the answer to delete, each followed by an installation; the configuration that
-was changed must survive the upgrade, and the keyring everything but a purge with that answer, which must leave nothing. Where
-systemd runs, the upgrade must have it restart the service, and leave the socket alone.
+Two builds under different host names, time zones and umasks must have the same bytes. apt-get installs the first version in a root
+of mmdebstrap, README.md's commands make an administrator and a user, and the daemon runs as its unit says. curl posts a payload,
+and fetches it after the upgrade to a second version, a removal, and a purge without the answer to delete, each followed by an
+installation. The changed configuration must survive the upgrade, and the keyring all but a purge with that answer, which must leave
+nothing. With systemd, the upgrade must restart the service and leave the socket alone.
 
-With --control the second version's installation replaces the keyring: then the script must fail. It runs as root.
+With --control the second version's installation replaces the keyring; then the program must fail. It runs as root.
 """
 
 import hashlib
@@ -27,12 +26,12 @@ from sealpost_e2e.api import PASSWORD
 STATE = "var/lib/sealpost"
 CONFIGURATION = "/etc/sealpost/sealpost.yaml"
 PAYLOAD = "Your test result is in."
-# What stands in for systemctl where the upgrade believes that systemd runs: it writes down what it is asked for.
+# Replaces systemctl where the upgrade believes that systemd runs, and records its arguments.
 SYSTEMCTL = '#!/bin/sh\necho "$*" >>/systemctl.log\n'
 
 
 class Root:
-    """A Debian of its own in a folder, and the daemon that runs in it."""
+    """A Debian in a folder, and its daemon."""
 
     def __init__(self, folder):
         self.path = folder / "root"
@@ -42,11 +41,11 @@ class Root:
         self.run("apt-get", "update")
 
     def run(self, *command, **options):
-        """Runs a command as root. What it prints."""
-        return processes.run(*debian.CAGE, *self.entered(*command), timeout=debian.PATIENCE, env=debian.environment(), **options)
+        """Runs a command as root. Returns its output."""
+        return processes.run(*debian.CAGE, *self.entered(*command), timeout=debian.TIMEOUT, env=debian.environment(), **options)
 
     def entered(self, *command):
-        """The command in the root, with a /proc that is there as long as the process, which keeps its number."""
+        """The command in the root, with a /proc for the process's life; it keeps its process id."""
         script = 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
         return ["unshare", "--mount", "sh", "-c", script, str(self.path), *map(str, command)]
 
@@ -79,7 +78,7 @@ class Root:
         return hashlib.sha256((self.path / path).read_bytes()).hexdigest()
 
     def curl(self, path, *options, user="alice"):
-        """What curl prints of an answer, and its status."""
+        """An answer's status and body by curl."""
         answer = processes.run(
             "curl", "--silent", "--max-time", 30, "--user", f"{user}:{PASSWORD}", "--write-out", "\n%{http_code}", *options,
             f"http://127.0.0.1:{self.port}{path}",
@@ -88,14 +87,14 @@ class Root:
         return body, int(status)
 
     def close(self):
-        """Ends the daemon, whatever has happened. Nothing else of the root is left running: it has no init."""
+        """Ends the daemon in any case. The root runs no other process, as it has no init."""
         if self.daemon and self.daemon.poll() is None:
             self.daemon.kill()
             self.daemon.wait()
 
 
 def add_options(parser):
-    parser.add_argument("--control", action="store_true", help="lose the keyring in the upgrade: the script must then fail")
+    parser.add_argument("--control", action="store_true", help="lose the keyring in the upgrade: the program must then fail")
 
 
 def run(options):
@@ -103,12 +102,12 @@ def run(options):
     program = pathlib.Path(options.sealpost).resolve()
     with tempfile.TemporaryDirectory(prefix="sealpost-package-") as holder:
         folder = pathlib.Path(holder)
-        # Others than root go through it.
+        # Other users than root must pass through it.
         folder.chmod(0o755)
         try:
             try_all(pathlib.Path(options.sealpost).resolve(), folder, options.control)
         except BaseException:
-            # What was killed with its namespace may have to end, before the folder can go.
+            # The killed namespace's processes must end before the removal of the folder.
             time.sleep(1)
             raise
 
@@ -139,7 +138,7 @@ def require_same_bytes(program, folder, package):
 
 
 def lose_keyring(folder, package):
-    """Has the package's installation replace the keyring."""
+    """Makes the package's installation replace the keyring."""
     content = folder / "content"
     processes.run("dpkg-deb", "--raw-extract", package, content)
     script = content / "DEBIAN/postinst"
@@ -196,7 +195,7 @@ def live(root, program, old, new):
 
 
 def require_version(root, program):
-    """The installed program tells the commit that it was built from: making the package has left the note in it."""
+    """The installed program reports its commit: packaging has kept the note in it."""
     built, installed = processes.run(program, "--version"), root.run("sealpost", "--version")
     commit = re.search(r"\(commit ([0-9a-f]{12})(-dirty)?\)", installed)
     if not commit or installed != built:
@@ -223,7 +222,7 @@ def require_installed(root):
 
 
 def readme_commands():
-    """The lines of README.md that make users, between its words about the package."""
+    """The lines of README.md that make users, in its section about the package."""
     block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL).group(1)
     lines = [line for line in block.splitlines() if "sealpost user add" in line]
     if len(lines) != 2:
@@ -232,7 +231,7 @@ def readme_commands():
 
 
 def post(root):
-    """Registers a device, and posts a payload to its user as the administrator. The notification's id."""
+    """Registers a device, and posts a payload to its user as the administrator. Returns the notification's id."""
     device = json.loads(root.curl("/api/register", "--request", "POST")[0])
     _, status = root.curl(f"/api/register/{device}", "--request", "PUT", "--data", '{"Platform": "stream"}')
     order = {"Payload": PAYLOAD, "To": ["username:alice"]}
@@ -259,7 +258,7 @@ def revive(root, id, keyring, what):
 
 
 def upgrade(root, package):
-    """Upgrades where systemd seems to run; it must be asked for one restart of the service, and for nothing of the socket."""
+    """Upgrades under a seeming systemd: the package must restart the service once, and not touch the socket."""
     running, systemctl, log = (root.path / path for path in ("run/systemd/system", "usr/bin/systemctl", "systemctl.log"))
     running.mkdir(parents=True)
     systemctl.write_text(SYSTEMCTL)

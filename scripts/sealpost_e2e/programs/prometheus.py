@@ -1,16 +1,14 @@
-"""A real Prometheus scrapes the daemon with a token; each alert of config/alerts.yml fires when something breaks, and clears.
+"""Tests that each alert of config/alerts.yml fires at its fault and clears, with a real Prometheus.
 
-First promtool must find nothing to say about the rules, their unit tests, config/prometheus.yml and the daemon's metrics, and
-Prometheus must be able to evaluate each rule and each expression of config/grafana.json. While all is well none may fire. Then
-trouble is made, one kind after the other, for daemons with SQLite and for two with PostgreSQL: each alert must fire, and clear
-when the trouble is over. An alert of the file that was not seen to do both fails the program.
+First promtool must accept the rules, their unit tests, config/prometheus.yml and the daemon's metrics, and Prometheus must
+evaluate each rule and each expression of config/grafana.json. No alert may fire at first. Then the program causes faults, one after
+the other, of daemons with SQLite and of two with PostgreSQL: each alert must fire, and clear after the fault. Two faults would
+need half a million receipts and a day: there a stand-in for the daemon changes a metric.
 
-Two take half a million receipts and a day: for these a stand-in before the daemon changes one value of its metrics on the way.
+Prometheus has copies of the files with addresses of this machine. There all durations of the rules, and their ages in minutes, are
+sixty times shorter, and at most half a minute.
 
-Prometheus has copies of the files with addresses of this machine. All durations of the rules, and the ages in minutes that they
-name, are sixty times shorter there, and none is longer than half a minute.
-
-With `--blind` the alert about paused lanes is left out of the copy: then the script must fail. It needs the right to mount.
+With `--blind` the copy lacks the alert about paused lanes; then the program must fail. It needs the right to mount.
 """
 
 from sealpost_e2e import processes
@@ -21,7 +19,7 @@ TROUBLE = {"server": server, "delivery": delivery, "cluster": cluster, "storage"
 
 def add_options(parser):
     parser.add_argument("--blind", action="store_true", help="the control: must fail")
-    parser.add_argument("--only", choices=TROUBLE, action="append", help="trouble of one kind; again for another")
+    parser.add_argument("--only", choices=TROUBLE, action="append", help="only this kind of fault; may be repeated")
 
 
 def run(options):

@@ -1,11 +1,10 @@
-"""Restarts the daemon by SIGTERM again and again under load behind a proxy. No request may fail, none may be lost.
+"""Restarts the daemon by SIGTERM repeatedly under load behind a proxy: no request may fail or be lost.
 
-Clients fetch and post without a pause and with pauses of all lengths, so that the proxy's kept connections are in every
-state when a daemon stops. Each answer is checked, and at the end each posted payload is fetched and the stored ones are
-counted: neither one missing nor one twice.
+Clients fetch and post with and without pauses, so that the proxy's kept connections are in every state when a daemon stops. The
+program checks each answer; at the end it fetches each posted payload, and none may be missing or duplicate.
 
-Before that, the worst moment on purpose: the proxy stands still while the daemon closes the kept connections and a client
-sends its request. It finds both when it goes on, and must not use a connection that is gone for what it cannot repeat.
+Before that it forces the worst case: the proxy freezes while the daemon closes the kept connections and a client sends its
+request. The resumed proxy must not use a closed connection for a request that it cannot repeat.
 """
 
 import functools
@@ -25,7 +24,7 @@ FETCHERS, POSTERS = 6, 4
 
 
 class Load(crew.Crew):
-    """Clients, each with a connection of its own that it keeps."""
+    """Clients, each with its own kept connection."""
 
     def __init__(self, port, known):
         self.port, self.known = port, known
@@ -36,7 +35,7 @@ class Load(crew.Crew):
 
     def run(self, role, number):
         connection = api.connect(self.port)
-        # Every second client has hardly any pauses; those of the others lie around the moment for which a stopping server waits.
+        # Every second client hardly pauses; the others' pauses are about as long as a stopping server waits.
         longest = 0.12 if number % 2 else 0.002
         for turn in range(10**9):
             if self.ends.wait(random.uniform(0, longest)):
@@ -62,7 +61,7 @@ class Load(crew.Crew):
                 raise ValueError(f"{id} was given out twice")
 
     def wait_for(self, answers, daemon):
-        """Until so many more are answered; a daemon that ends or hangs is a failure."""
+        """Waits for more answers; fails if a daemon ends or hangs."""
         enough, deadline = self.answered + answers, time.monotonic() + 60
         while self.answered < enough and time.monotonic() < deadline and daemon.poll() is None:
             time.sleep(0.001)
@@ -77,21 +76,21 @@ def add_options(parser):
 
 def run(options):
     with rig.Rig(options.sealpost) as site:
-        hold_up(site, options.proxy)
+        freeze_proxy(site, options.proxy)
     with rig.Rig(options.sealpost) as site:
         restart(site, options.proxy, options.count)
 
 
-def hold_up(site, kind):
+def freeze_proxy(site, kind):
     proxy, port = site.proxy(kind)
-    # HAProxy's worker is a child of what was started, nginx is alone.
+    # HAProxy's worker is a child of the started process, nginx is alone.
     children = pathlib.Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split()
     worker = int(children[0]) if children else proxy.pid
     daemon, _ = site.serve()
     client, other = (api.connect(port) for _ in range(2))
     id = api.post(client, "posted")
     for request in (lambda: api.post(client, "posted again"), lambda: api.fetch(client, id)):
-        # Another client's too, so that the proxy keeps a connection that any request may use.
+        # Another client's too, so that the proxy keeps a connection for any request.
         for connection in (client, other):
             api.fetch(connection, id)
         answers = []
@@ -113,7 +112,7 @@ def hold_up(site, kind):
 
 
 def waits_in_kernel(port):
-    """Whether a client has sent what the proxy has not yet read."""
+    """Whether the proxy has unread bytes of a client."""
     return any(to_read for _, _, to_read in processes.sockets(port))
 
 

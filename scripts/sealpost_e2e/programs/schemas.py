@@ -1,8 +1,8 @@
-"""Upgrades a filled database of PostgreSQL from each of its migrations, and serves it.
+"""Upgrades a filled PostgreSQL database from each of its migrations, and serves it.
 
-A daemon of this version fills one, whose rows are copied into the tables that the first so many migrations make. After `sealpost migrate`
-each of these rows must be as it was, the audit be whole, and a daemon serve them: users sign in, a token works, devices are there,
-payloads are fetched, and what waited goes out. The comparison is tried with a row that was changed, which it must find.
+A daemon of this version fills a database, whose rows the program copies into the tables of the first migrations. `sealpost migrate`
+must keep each row and a whole audit, and a daemon must serve them: users sign in, a token works, devices exist, payloads are fetched,
+and queued pushes go out. The comparison must also find a changed row.
 """
 
 import secrets
@@ -12,13 +12,13 @@ import time
 from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
 
 FOLDER = rig.ROOT / "Migrations/postgresql"
-# What is not compared: what servers write about themselves, and the list of the migrations.
+# Excluded from the comparison: the servers' own state, and the list of the migrations.
 OWN = {"migration", "schema_state", "node", "day_chain", "day_key_holder"}
 KEPT, LATER = "what was kept", "what waited"
 
 
 class Filled(outbox.Outbox):
-    """Users, tags, a token, devices, a notification that was sent and one that waits for its time."""
+    """Users, tags, a token, devices, a sent notification and a scheduled one."""
 
     def __init__(self, program, cluster):
         super().__init__(program, DATABASE=cluster.url)
@@ -47,10 +47,10 @@ class Filled(outbox.Outbox):
     def accepted(self, database=postgresql.NAME):
         return int(self.cluster.query("select count(*) from push_end where state = 'accepted'", database)[0][0])
 
-    # MARK: The past
+    # MARK: Old schemas
 
     def make_past(self, database, schema):
-        """A database of the first so many migrations, with the rows of the filled one as far as its tables have their columns."""
+        """A database of the first migrations, with the filled one's rows in their columns."""
         self.cluster.query(f"create database {database}", database="postgres")
         for _, sql in schema:
             self.cluster.run_script(sql, database)
@@ -72,7 +72,7 @@ class Filled(outbox.Outbox):
             self.cluster.query(f"select setval(pg_get_serial_sequence('{table}', '{column}'), max({column})) from {table}", database)
 
     def seal_with_the_keyring(self):
-        """Seals the payloads as versions without keys of days did."""
+        """Encrypts the payloads as versions without day keys did."""
         key = sealing.DataKey(self.folder / "var/keyring")
         for id, sender in self.cluster.query("select id, sender_id from notification where payload is not null"):
             text = f'"{KEPT if id == str(self.kept) else LATER}"'
@@ -100,7 +100,7 @@ class Filled(outbox.Outbox):
             for table, columns in tables.items() if table not in OWN
         }
 
-    # MARK: The present
+    # MARK: The upgraded database
 
     def call(self, *arguments):
         done = subprocess.run([self.sealpost, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
@@ -109,7 +109,7 @@ class Filled(outbox.Outbox):
         return done.stdout
 
     def use(self, database):
-        """Has a daemon serve what is in the database."""
+        """Serves the database by a daemon."""
         daemon, _ = self.serve()
         connection, boss = self.connect(), api.basic("boss")
         for name in ("boss", "anna", "alice"):
@@ -120,7 +120,7 @@ class Filled(outbox.Outbox):
             raise SystemExit(f"{count} devices of 3")
         if api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] != ["role:nurse"]:
             raise SystemExit("the tags are gone")
-        # What waited is due now.
+        # The scheduled notification is due now.
         self.cluster.query("update scheduled set due_at = 0", database)
         processes.terminate(daemon)
         daemon, _ = self.serve()
@@ -137,14 +137,14 @@ def run(options):
     migrations = [(file.stem, file.read_text()) for file in sorted(FOLDER.glob("*.sql"))]
     with postgresql.Cluster() as cluster, Filled(options.sealpost, cluster) as site:
         site.fill()
-        # The newest schemas first: those of before the keys of days have other payloads.
+        # The newest schemas first: those before day keys have other payloads.
         for number in range(len(migrations), 0, -1):
             compared = upgrade_one(site, migrations[:number], f"past{number}")
             print(f"filled PostgreSQL of {migrations[number - 1][0]}: {compared} rows are as they were after the upgrade, and are served")
 
 
 def upgrade_one(site, schema, database):
-    """How many rows were compared."""
+    """The number of compared rows."""
     site.make_past(database, schema)
     tables = site.tables(database)
     before = site.rows(tables, database)
@@ -156,7 +156,7 @@ def upgrade_one(site, schema, database):
     if "is intact and up to date" not in (found := site.call("doctor", "--config", str(site.configuration))):
         raise SystemExit(f"migrated, but: {found}")
     site.call("audit", "verify", "--config", str(site.configuration))
-    # The comparison finds a value that is another one.
+    # The comparison must find a changed value.
     site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
     if differences(before, site.rows(tables, database)) != ["recipient"]:
         raise SystemExit("a row that was changed is not found")
@@ -166,5 +166,5 @@ def upgrade_one(site, schema, database):
 
 
 def differences(before, after):
-    """The tables whose rows are not the same."""
+    """The tables whose rows differ."""
     return [table for table in before if before[table] != after.get(table)]

@@ -1,10 +1,10 @@
-"""Tries the daemon against its own OpenAPI document with schemathesis: all checks, thousands of requests to each operation.
+"""Tests the daemon against its OpenAPI document with schemathesis: all checks, thousands of requests an operation.
 
-Requests that the document allows must be accepted, those that it forbids refused, and each answer must be one that it tells of.
-Two daemons share the operations; then schemathesis follows the links from answer to answer, through all of them. What it
-draws depends on the seed, and in the chains on what was answered. Settings are in Tests/Clients/schemathesis.toml, each with its reason.
+The daemon must accept the requests that the document allows, refuse those that it forbids, and give only documented answers. Two
+daemons share the operations; then schemathesis follows the links between answers. Its choices depend on the seed, and in the
+chains on the answers. Tests/Clients/schemathesis.toml has the settings, each with its reason.
 
-All of it takes hours. With --minutes it ends in time: what was cut off or not begun is named, and is no failure.
+All of it takes hours. --minutes limits the time; the program names the skipped parts, which are no failure.
 """
 
 import json
@@ -29,14 +29,14 @@ class Site(outbox.Outbox):
     """A daemon with simulated providers, some users with tokens, and a device or two."""
 
     def __init__(self, sealpost):
-        # A proxy is trusted, so that each request can come from an address of its own; and hashes cost what they must at least.
+        # A trusted proxy gives each request a new address, and hashes have the least cost.
         super().__init__(sealpost, SERVER_TRUSTEDPROXIES='["127.0.0.1"]', PASSWORDS_MEMORY=7168, PASSWORDS_PASSES=5, EVENTS_KEEP=604800)
 
     def prepare(self):
-        """Starts all of it, and returns what `schemathesis_hooks.py` must know."""
+        """Starts all of it. Returns the values for `schemathesis_hooks.py`."""
         for name, role in USERS.items():
             self.add_user(name, role)
-        # The user of the document's examples, which must hold, too.
+        # The user of the document's examples, which must also work.
         processes.run(self.sealpost, "user", "role", "alice", "admin", cwd=self.folder, env=self.environment)
         self.simulate()
         self.add_senders()
@@ -48,7 +48,7 @@ class Site(outbox.Outbox):
         def ask(name, method, path, body=None):
             return api.ask(connection, method, path, body, api.basic(name))
 
-        # Administrators may manage only with a token that was made for it.
+        # The scope `manage` needs a token that was created with it.
         scopes = {name: ["fetch", "send", "register", "manage"] for name in ("alice", "root")}
         tokens = {
             name: ask("root", "POST", "/api/tokens", {"User": name, "Scopes": scopes.get(name)})["Token"]
@@ -64,7 +64,7 @@ class Site(outbox.Outbox):
 
 
 class Runs:
-    """Runs of schemathesis, and what came of them."""
+    """Runs of schemathesis, and their results."""
 
     def __init__(self, options):
         self.options = options
@@ -73,7 +73,7 @@ class Runs:
 
     @property
     def left(self):
-        """Seconds that are left; `None` without a bound."""
+        """Remaining seconds; `None` without a limit."""
         return max(0.0, self.end - time.monotonic()) if self.end else None
 
     def run(self, site, facts, name, seed, *arguments):
@@ -102,7 +102,7 @@ class Runs:
             print(f"{name}: {count} cases{cases[2] if cases else ''} in {seconds:.0f} s", flush=True)
             if self.options.output:
                 (pathlib.Path(self.options.output) / f"{name}.txt").write_text(ended.stdout + ended.stderr)
-            # It ends well even if cases ended in an error of its own, or of the hooks.
+            # schemathesis exits with 0 even after errors of its own or of the hooks.
             if ended.returncode != 0 or not count or "errored" in cases[2]:
                 self.failed.append(name)
                 print(ended.stdout[-20_000:], ended.stderr[-2000:], flush=True)
@@ -110,11 +110,11 @@ class Runs:
 
 def add_options(parser):
     parser.add_argument("--max-examples", type=int, default=5000, help="cases of each operation: %(default)s")
-    parser.add_argument("--chains", type=int, default=50, help="runs along the links, each with a seed of its own: %(default)s")
-    parser.add_argument("--minutes", type=float, help="after which what is left is given up")
-    parser.add_argument("--seed", type=int, default=1, help="what all that is drawn depends on: %(default)s")
+    parser.add_argument("--chains", type=int, default=50, help="runs along the links, each with its own seed: %(default)s")
+    parser.add_argument("--minutes", type=float, help="time limit; the rest is skipped")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices: %(default)s")
     parser.add_argument("--operations", nargs="*", metavar="ID", help="only these, and the chains")
-    parser.add_argument("--output", help="a folder for what schemathesis says of each operation")
+    parser.add_argument("--output", help="a folder for schemathesis' output of each operation")
 
 
 def run(options):
@@ -127,8 +127,7 @@ def run(options):
     for id in ids:
         waiting.put((id, options.seed, ["--phases", "examples,coverage,fuzzing", "--max-examples", str(options.max_examples),
             "--include-operation-id", id]))
-    # Each ends where a step, tried again, is answered in another way, as the daemon is no longer what it was. Wrong credentials
-    # are the same each time, and would be told to wait.
+    # Each would repeat a step, whose answer has changed with the daemon's state. Wrong credentials would be throttled.
     for number in range(1, options.chains + 1):
         waiting.put((f"chains-{number}", options.seed + number, ["--phases", "stateful", "--max-examples", "500",
             "--exclude-checks", "ignored_auth"]))

@@ -1,12 +1,11 @@
-"""Holds thousands of hostile and of idle connections, and measures what well-behaved clients and the memory notice.
+"""Holds thousands of hostile and idle connections, and measures good clients' latency and the memory.
 
-1. 4,000 clients that send their header slowly and 4,000 that read their answer slowly (slowhttptest), all at once: a
-   fixed rate of good requests must not fail, and its 99th percentile may be three times that without them. Both are
-   measured in the same run in the same way, before, during and after; what else the machine does comes in bursts, so
-   each is the median of some short measurements.
-2. 10,000 kept connections that do nothing may take 10 KiB of memory each.
+1. 4,000 clients send their headers slowly and 4,000 read their answers slowly (slowhttptest): good requests at a fixed rate
+   must not fail, and their 99th percentile may be three times that without the siege. The program measures before, during and
+   after in the same way, each as the median of some short measurements, as the machine's other work comes in bursts.
+2. 10,000 idle kept connections may take 10 KiB of memory each.
 
-The daemon's own defences, which would end the siege, are put off: the deadlines and the connections of one address.
+The deadlines and the limit of connections from one address, which would end the siege, are raised.
 """
 
 import http.client
@@ -38,7 +37,7 @@ def slow_clients(sealpost, seconds):
         steady_fetches(site, url + str(small), 2)
 
         before = measure(site, url + str(small), seconds)
-        # It has no option for a field of one's own, but takes what it is given for the cookie as it is.
+        # slowhttptest has no option for other fields, but sends the cookie's value unchanged.
         cookie = f"a=b\r\nAuthorization: {api.CREDENTIALS}"
         headers = slow(site, "-H", "-i", "10", "-u", url + str(small), "-j", cookie)
         reads = slow(
@@ -71,7 +70,7 @@ def idle_connections(sealpost):
         direct = site.connect()
         id = api.post(direct, "small")
         direct.close()
-        # What the process needs for its first connections is not theirs.
+        # The process's memory for its first connections does not count.
         for connection in [keep(site.port, id, number) for number in range(200)]:
             connection.close()
         processes.wait_until(lambda: connections(site.port) == 0, 120, "the end of the first connections", pause=0.2)
@@ -88,7 +87,7 @@ def idle_connections(sealpost):
 
 
 def keep(port, id, number):
-    """A connection that has asked once, from one of some addresses: a single one has too few ports."""
+    """A connection that has made one request, from one of some addresses: a single one has too few ports."""
     source = (f"127.0.1.{number % 8 + 1}", 0)
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60, source_address=source)
     api.fetch(connection, id)
@@ -101,23 +100,23 @@ def measure(site, url, seconds):
 
 
 def slow(site, *options):
-    # Its own clients are many: it must not take the time of those that are measured.
+    # Lowers the priority of the many hostile clients below the measured ones.
     command = ["nice", "-n", "19", "slowhttptest", "-c", SLOW, "-r", "2000", "-l", "600", "-p", "60", *options]
     return site.start(list(map(str, command)), cwd=site.folder)
 
 
 def connections(port):
-    """How many are established with the daemon, counted at its side."""
+    """The number of established connections, counted at the daemon's side."""
     return sum(1 for state, _, _ in processes.sockets(port) if state == ESTABLISHED)
 
 
 def waiting(port):
-    """How many of them have something to send that the client does not take."""
+    """The number of them with unread output."""
     return sum(1 for state, to_send, _ in processes.sockets(port) if state == ESTABLISHED and to_send)
 
 
 def add_options(parser):
-    parser.add_argument("--seconds", type=int, default=4, help="of each measurement (4)")
+    parser.add_argument("--seconds", type=int, default=4, help="for each measurement (4)")
 
 
 def run(options):

@@ -1,12 +1,12 @@
-"""Full load for a quarter of an hour, in which memory, descriptors, the log and the database's file must not grow.
+"""Runs a full load for a quarter of an hour: memory, descriptors, log and database file must not grow.
 
-64 connections post, fetch and list as fast as they are answered, lists as a user with few notifications; each post is pushed to a
-simulated provider and expires after half a minute. Beside them strangers come and go, and every ten seconds the metrics are
-scraped and a SIGHUP has everything read again. The first third warms up; then the last third is compared with the second.
+64 connections post, fetch and list at full speed, lists as a user with few notifications; each post is pushed to a simulated
+provider and expires after half a minute. Meanwhile strangers connect and leave, and every ten seconds the program scrapes the metrics
+and reloads by SIGHUP. The first third warms up; then it compares the last third with the second.
 
-What the file holds follows the load: retention deletes in rounds, and posts come faster in one minute than in another. So the
-pages in use are divided by the notifications that are there, and the free pages must be no more than those that the server keeps
-by its own rule. The audit, which is kept for a day at least, is not counted. A line for each minute tells how things stand.
+The file's content follows the load, as cleanup runs in rounds and posts vary. So the used pages are divided by the number of
+notifications, and the free pages must stay within the server's own limit. The audit, which is kept for a day at least, does not
+count. The program prints a line each minute.
 """
 
 import functools
@@ -22,14 +22,13 @@ import typing
 from sealpost_e2e import api, crew, figures, outbox, processes
 
 CONNECTIONS = 64
-# How much more of it the last third may have than the second, and how long the log may get.
+# The allowed growth from the second third to the last, and the allowed length of the log.
 DRIFT, LONGEST_LOG = 1.02, 64 << 20
-# The part of the pages in use above which the server frees pages:
-# docs/decisions/sqlite-incremental-vacuum.md.
+# The ratio of free to used pages above which the server frees pages: docs/decisions/sqlite-incremental-vacuum.md.
 MOST_FREE = 1 / 4
 LIFETIME = 30
 PAGE = 4096
-# wrk's own language. Of ten requests three post, one lists and six fetch.
+# A script of wrk. Of ten requests three post, one lists and six fetch.
 LOAD = """
 local fields, lister, count = {Authorization = "%s"}, {Authorization = "%s"}, 0
 local post = '{"Payload":"' .. string.rep("x", 300) .. '","To":["username:alice"],"ExpiresIn":%d}'
@@ -44,7 +43,7 @@ end
 
 
 class Sample(typing.NamedTuple):
-    """How things stand at one moment: bytes, descriptors, pages of the file, and rows."""
+    """The state at a moment: bytes, descriptors, pages of the file, and rows."""
 
     memory: int
     descriptors: int
@@ -56,7 +55,7 @@ class Sample(typing.NamedTuple):
     entries: int
 
     def content(self, entry):
-        """Bytes of pages in use without the audit's, of which each entry takes so many."""
+        """Bytes of used pages without the audit, whose entries take this size."""
         return (self.pages - self.free) * PAGE - self.entries * entry
 
     def __str__(self):
@@ -100,14 +99,14 @@ def run(options):
 
 
 def load(site, daemon, script, seconds):
-    """Samples of each second, and what wrk prints."""
+    """Samples of each second, and wrk's output."""
     ends, samples = threading.Event(), []
     wrk = site.start(
         ["wrk", "--threads", "2", "--connections", str(CONNECTIONS), "--duration", f"{seconds:.0f}s", "--timeout", "10s",
             "--script", script, f"http://127.0.0.1:{site.port}/"],
         stdout=subprocess.PIPE,
     )
-    with crew.Crew(functools.partial(come_and_go, site, ends), ends=ends):
+    with crew.Crew(functools.partial(connect_and_leave, site, ends), ends=ends):
         while wrk.poll() is None:
             if daemon.poll() is not None:
                 raise SystemExit(f"the daemon ended with {daemon.returncode}: {site.log.read_text()[-2000:]}")
@@ -118,12 +117,12 @@ def load(site, daemon, script, seconds):
             if len(samples) % 60 == 0:
                 print(samples[-1], flush=True)
             time.sleep(1)
-    # The last second may be one of an ended load.
+    # The last second may fall after the load.
     return samples[:-1], wrk.communicate()[0]
 
 
-def come_and_go(site, ends):
-    """Connections that ask for one thing and end, or ask for nothing."""
+def connect_and_leave(site, ends):
+    """Connections that make one request or none, and end."""
     turn = 0
     while not ends.wait(0.02):
         turn += 1
@@ -160,14 +159,14 @@ def sample(site, daemon):
 
 
 def bytes_of_audit_row(site):
-    """What a row of the audit takes in the file, in pages and all."""
+    """The bytes of an audit's row in the file, with its share of pages."""
     with site.database() as database:
         pages = database.execute("select sum(pgsize) from dbstat where name = 'audit'").fetchone()[0]
         return pages / database.execute("select count(*) from audit").fetchone()[0]
 
 
 def judge(samples, entry):
-    """Prints what the last third has, beside the second. Whether all of it is within its bounds."""
+    """Prints the last two thirds. Returns whether all is within its limits."""
     third = len(samples) // 3
     middle, last = samples[third : 2 * third], samples[-third:]
 

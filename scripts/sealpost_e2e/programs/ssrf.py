@@ -1,8 +1,7 @@
-"""Lets devices name hosts whose addresses change between two questions, and watches where the daemon connects to.
+"""Lets devices name hosts whose addresses change between look-ups, and watches the daemon's connections.
 
-The daemon runs under strace in a network of its own, where a resolver of ours answers with a lifetime of 0: at first an
-address of the Internet, later one of loopback, of a private network, of a cloud's metadata. All of them are there, and
-something listens at each. No TCP connection but to the Internet's may ever be tried, let alone arrive.
+The daemon runs under strace in its own network. A resolver answers with a TTL of 0: first a public address, later one of loopback, a
+private network, or a cloud's metadata service. Each address exists and has a listener. The daemon may try only public addresses.
 """
 
 import collections
@@ -25,7 +24,7 @@ GLOBAL, GLOBAL6 = "93.184.216.34", "2606:4700::1111"
 PRIVATE = ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.7.7", "100.100.100.200"]
 PRIVATE6 = ["::1", "fd00:ec2::254"]
 RESOLVER = "127.0.0.53"
-# Each name, and what it is answered with, question by question; the last answer stays.
+# Each name and its answers in sequence; the last answer repeats.
 NAMES = (
     {f"rebinds-{n}": [[GLOBAL], [address]] for n, address in enumerate(PRIVATE)}
     | {f"rebinds6-{n}": [[GLOBAL6], [address]] for n, address in enumerate(PRIVATE6)}
@@ -40,12 +39,12 @@ NAMES = (
         "unspecified": [["0.0.0.0"]],
     }
 )
-# Beyond this a name is looked up again: libcurl keeps an answer for a minute, whatever its lifetime.
-PATIENCE = 200
+# Longer than libcurl caches an answer, a minute, whatever its TTL.
+TIMEOUT = 200
 
 
 def add_options(parser):
-    parser.add_argument("--inside", action="store_true", help="already in a network of its own")
+    parser.add_argument("--inside", action="store_true", help="run inside the private network")
 
 
 def run(options):
@@ -62,7 +61,7 @@ def run(options):
 
 
 class Resolver:
-    """DNS over UDP for `NAMES` under push.example; one question is all that is asked about a name at one time."""
+    """DNS over UDP for `NAMES` under push.example; simultaneous questions for a name count as one."""
 
     def __enter__(self):
         self.asked = collections.Counter()
@@ -89,7 +88,7 @@ class Resolver:
             offset += length + 1
         kind = struct.unpack("!H", query[offset + 1 : offset + 3])[0]
         name, question = labels[0], query[12 : offset + 5]
-        # A and AAAA are asked for together, and are one question about the name.
+        # A and AAAA are requested together, and count as one look-up of the name.
         self.asked[name, kind] += 1
         answers = NAMES.get(name, [[]])
         addresses = [ipaddress.ip_address(text) for text in answers[min(self.asked[name, kind], len(answers)) - 1]]
@@ -104,13 +103,13 @@ class Resolver:
 
 
 class Sink:
-    """Listens at every address; whoever comes is noted and sent away without a word of TLS."""
+    """Listens at every address, records each connection, and closes it before TLS."""
 
     def __enter__(self):
         self.arrivals = []
         self.socket = socket.create_server(("::", 443), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512)
         threading.Thread(target=self.serve, daemon=True).start()
-        # What is not heard of would prove nothing if it could not be heard of.
+        # Proves that the recorder works, as an empty record would prove nothing.
         for address in PRIVATE + PRIVATE6 + [GLOBAL, GLOBAL6]:
             processes.wait_until(lambda: reaches(address), 30, f"the way to {address}")
         if len(self.arrivals) != len(PRIVATE + PRIVATE6) + 2:
@@ -132,7 +131,7 @@ class Sink:
 
 
 def reaches(address):
-    """Whether a connection can be made: the network has just been set up."""
+    """Whether a connection succeeds in the new network."""
     try:
         with socket.create_connection((address, 443), timeout=5) as probe:
             probe.recv(1)
@@ -142,7 +141,7 @@ def reaches(address):
 
 
 def push_to_all(site, trace, resolver):
-    """One browser at each name, one notification to all, until each name that changes has been looked up twice."""
+    """One browser at each name, one notification to all, until two look-ups of each changing name."""
     (site.folder / "sealpost.yaml").write_text(
         'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*.push.example"]}\n'
     )
@@ -161,10 +160,10 @@ def push_to_all(site, trace, resolver):
         handle = {"endpoint": f"https://{address}/", "keys": {"p256dh": key, "auth": "A" * 22}}
         ask(client, "PUT", "/api/register/x", {"Platform": "webpush", "Handle": handle}, expected=[400])
     api.post(client, "hello")
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while time.monotonic() < deadline and any(resolver.times(name) < len(NAMES[name]) for name in NAMES):
         time.sleep(0.2)
-    # For what the last answers lead to.
+    # Time for connections after the last answers.
     time.sleep(3)
     child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
     os.kill(child, 15)
@@ -172,7 +171,7 @@ def push_to_all(site, trace, resolver):
 
 
 def judge(trace, sink, resolver):
-    # libc asks the kernel for its own address by connecting UDP sockets, through which nothing is sent.
+    # libc finds its own address by connecting UDP sockets, and sends nothing through them.
     tried = collections.Counter(
         next(group for group in match.groups() if group)
         for match in re.finditer(

@@ -1,12 +1,11 @@
-"""Devices hold event streams at several daemons with one PostgreSQL, and get what any daemon was posted, while daemons are killed.
+"""Tests event streams at several daemons on one PostgreSQL while devices reconnect and daemons are killed.
 
-Each device reads a stream from a daemon at random. First all stay where they are; then they leave after some seconds and come back
-elsewhere with the id of their last event, and daemons are killed (kill -9) at random instants. A ledger outside the daemons has what
-was acknowledged: each notification must arrive at its device's stream, at the latest half a minute after the last post, without
-another reconnection.
+Each device reads a stream from a random daemon. First all stay; then they leave after some seconds and reconnect elsewhere with the
+id of their last event, and kill -9 hits daemons at random instants. A ledger outside has the acknowledged posts: each
+notification must arrive at its device's stream within half a minute of the last post, without another reconnection.
 
-With `--blind` the table that says where the streams are is emptied again and again, so that no daemon knows of a stream for long:
-then the program must fail.
+With `--blind` the program empties the table of the streams' places repeatedly, so that no daemon knows a stream for long;
+then it must fail.
 """
 
 import collections
@@ -22,12 +21,12 @@ import time
 from sealpost_e2e import api, crew, figures, postgresql, several
 
 EVENT = re.compile(rb"id: (\d+)\ndata: ")
-# Seconds that the last push may take: a dead daemon's leases last five, and what it had leased is found a little later.
+# Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
 LATEST = 30
 
 
 class Device(crew.Crew):
-    """A device of a user of its own, which reads one stream at a time until it is told to stop."""
+    """A device with its own user, which reads one stream at a time until it is stopped."""
 
     def __init__(self, site, name, chance):
         self.site, self.chance = site, chance
@@ -46,11 +45,11 @@ class Device(crew.Crew):
                 with socket.create_connection(("127.0.0.1", self.chance.choice(self.site.ports)), timeout=20) as stream:
                     self.read(stream)
             except OSError:
-                # Its daemon was killed. Another one is at once where this one listened.
+                # Its daemon was killed; a new one soon listens at the same port.
                 self.ends.wait(0.1)
 
     def read(self, stream):
-        """Reads a stream until its end, which this side brings about after some seconds."""
+        """Reads a stream until its end, which this side causes after some seconds."""
         lines = [f"GET /api/stream?device={self.id} HTTP/1.1", "Host: localhost", f"Authorization: {self.credentials}"]
         lines += [f"Last-Event-ID: {self.last}"] if self.last else []
         stream.sendall("\r\n".join([*lines, "", ""]).encode())
@@ -58,7 +57,7 @@ class Device(crew.Crew):
         stream.settimeout(0.2)
         while True:
             if not hasLeft and (self.ends.is_set() or self.moves.is_set() and time.monotonic() > leaves):
-                # What is on its way arrives before the daemon's end.
+                # The sent events arrive before the daemon's end.
                 stream.shutdown(socket.SHUT_WR)
                 hasLeft = True
             try:
@@ -75,16 +74,16 @@ class Device(crew.Crew):
                 self.arrivals.setdefault(self.last, time.monotonic())
                 self.counts[self.last] += 1
                 end = found.end()
-            # The head is needed no more, and a part of an event may be there.
+            # Drops the head, and keeps a partial event.
             text = text[-64:] if not EVENT.search(text) else text[end:]
 
 
 class Posters(crew.Crew):
-    """Threads that post to devices at random, each time to another daemon, until they are told to stop."""
+    """Threads that post to devices at random, each time to another daemon, until they are stopped."""
 
     def __init__(self, site, devices, credentials, count, pace):
         self.site, self.devices, self.credentials, self.pace = site, devices, credentials, pace
-        # The device and the time of each notification that was acknowledged.
+        # The device and the time of each acknowledged notification.
         self.posted, self.lost = {}, collections.Counter()
         super().__init__(*(functools.partial(self.run, random.Random(number)) for number in range(count)))
 
@@ -109,9 +108,9 @@ def add_options(parser):
     parser.add_argument("--devices", type=int, default=100)
     parser.add_argument("--posters", type=int, default=8)
     parser.add_argument("--pace", type=float, default=0.05, help="seconds between two posts of a poster (0.05)")
-    parser.add_argument("--steady", type=float, default=20, help="seconds before anything is killed or moves (20)")
+    parser.add_argument("--steady", type=float, default=20, help="seconds before the first kill or reconnection (20)")
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
     parser.add_argument("--blind", action="store_true", help="the control: must fail")
 
 
@@ -143,7 +142,7 @@ def run(options):
 
 
 def steady(site, devices, alice, options):
-    """Posts while all streams stay where they are."""
+    """Posts while all streams stay."""
     wait_for(lambda: all(device.opened for device in devices), 60)
     posters = Posters(site, devices, alice, options.posters, options.pace)
     time.sleep(options.steady)
@@ -152,7 +151,7 @@ def steady(site, devices, alice, options):
 
 
 def disturbed(site, devices, alice, options, instants):
-    """Posts while devices move and daemons are killed; at last nothing moves any more."""
+    """Posts while devices reconnect and daemons are killed; at last everything stays."""
     posters = Posters(site, devices, alice, options.posters, options.pace)
     for device in devices:
         device.moves.set()
@@ -168,7 +167,7 @@ def disturbed(site, devices, alice, options, instants):
 
 
 def await_all(posters):
-    """How many acknowledged notifications have not arrived in time."""
+    """The number of acknowledged notifications that are late or missing."""
     def missing():
         return sum(1 for id, (device, _) in posters.posted.items() if id not in device.arrivals)
     wait_for(lambda: not missing(), LATEST)
@@ -193,7 +192,7 @@ def report(what, posters, missing):
 
 
 class Blinder(crew.Crew):
-    """Empties the table of streams, again and again."""
+    """Empties the table of streams repeatedly."""
 
     def __init__(self, cluster):
         self.cluster = cluster

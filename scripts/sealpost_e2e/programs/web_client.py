@@ -1,16 +1,16 @@
-"""Has Chromium use the client for browsers, `Clients/web`, and the sample page, behind proxies that meddle in each way.
+"""Tests the client for browsers, `Clients/web`, and the sample page in Chromium, behind all harmful proxies.
 
-The daemon is the real one, and so is the browser; pages come over TLS, and pushes are handed to the service worker over the DevTools
-protocol. What the page and its worker show is compared with what was sent. This program fails
+Daemon and browser are real; pages come over TLS, and the DevTools protocol delivers pushes to the service worker. The program
+compares the page's and the worker's output with what was sent. It fails
 
-- where the first launch of `examples/web` does not lead to a registered device and to the message that was sent;
-- where an interference is not named as it is due, with pinned keys and without, or anything but the sent payload is shown with pinned keys:
-  by the page, by the worker's notifications, by the cache;
-- where the page shows nothing without a network, does not say how old it is, or forgets what was done then;
-- where signing out without a network leaves anything readable, is forgotten, or does not end device and token at the server;
-- where a payload or a token lies unsealed in the browser's databases;
-- where of two accounts that share one subscription one is shown, or keeps, what was pushed for the other;
-- where the page breaks a rule of `console`'s: names, contrast, headings, the width of a phone, in both themes.
+- if the first launch of `examples/web` does not register the device or show the sent message;
+- if an interference has the wrong name, with pinned keys or without; or, with pinned keys, if the page, the worker's
+  notifications or the storage have anything but the sent payload;
+- if the page shows nothing without a network, does not show the content's age, or forgets actions meanwhile;
+- if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
+- if a payload or token is unencrypted in the browser's databases;
+- if one of two accounts with one subscription shows or keeps the other's pushes;
+- if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
 """
 
 import base64
@@ -29,7 +29,7 @@ from sealpost_e2e.programs.console import RULES, THEMES, Wrong
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
 SECRET = "a secret text"
-# What the proxies of the matrix write where they write something of their own.
+# The content that the proxies of the matrix forge.
 FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
@@ -39,18 +39,18 @@ PLACEHOLDER = "New message. Open to read."
 
 
 class Front(listening.Listener):
-    """An origin over TLS: files of a folder, and behind them the API, byte for byte as the next proxy or the daemon sends it."""
+    """An origin over TLS: files of a folder, and the API, whose bytes it forwards unchanged."""
 
     def __init__(self, context, folder=None):
         self.context, self.folder = context, folder
-        # Where the API is; with None the connection is closed, as on a bad network. `isUp` is for all of it.
+        # The API's port; with None the connection is closed, as on a bad network. `isUp` is for the whole origin.
         self.upstream, self.isUp = None, True
         # The paths of requests to the API.
         self.asked = []
         super().__init__()
 
     def serve(self, connection):
-        """One request of a connection. What ends early on the way ends early here."""
+        """Serves one request of a connection. A truncated answer stays truncated."""
         try:
             if not self.isUp:
                 return connection.close()
@@ -70,7 +70,7 @@ class Front(listening.Listener):
             pass  # The browser, or a proxy, has gone.
 
     def read(self, secure):
-        """A request's head, which asks for the end of the connection, and its body."""
+        """A request's head, with the connection's end requested, and its body."""
         data = b""
         while b"\r\n\r\n" not in data:
             piece = secure.recv(65536)
@@ -94,7 +94,7 @@ class Front(listening.Listener):
 
 
 class Gate(listening.Listener):
-    """A port that leads to another one, until it is closed: a daemon that is gone, for a proxy alone."""
+    """A forwarding port that can be closed: it removes the daemon for a proxy alone."""
 
     def __init__(self, port):
         self.to, self.connections = port, []
@@ -107,7 +107,7 @@ class Gate(listening.Listener):
         listening.pump(upstream, connection)
 
     def close(self):
-        # Not only closed: the thread waits for more of each.
+        # A shutdown, as a thread waits for more of each connection.
         for one in (self.listener, *self.connections):
             try:
                 one.shutdown(socket.SHUT_RDWR)
@@ -117,7 +117,7 @@ class Gate(listening.Listener):
 
 
 class Site(rig.Rig):
-    """A daemon with senders for browsers and streams, the sample page on an origin of its own, and proxies between both."""
+    """A daemon with senders for browsers and streams, the sample page on its own origin, and proxies between them."""
 
     def __init__(self, sealpost):
         super().__init__(sealpost)
@@ -127,12 +127,12 @@ class Site(rig.Rig):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         self.page = Front(context, self.copy_page())
-        # The API on another origin, as for pages that are not its own.
+        # The API on another origin, for pages of other origins.
         self.other = Front(context)
         self.origin = f"https://app.example:{self.page.port}"
         self.first = f"https://first.example:{self.page.port}"
         self.shared = f"https://shared.example:{self.page.port}"
-        # In place of a browser's push service, for what must really arrive: it takes every push.
+        # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         service = f"localhost:{self.service.port}"
         self.configuration = self.folder / "sealpost.yaml"
@@ -144,11 +144,11 @@ class Site(rig.Rig):
         self.direct()
 
     def copy_page(self):
-        """The page as an app has it: `examples/web`, and the client in a folder of its own."""
+        """The page as apps have it: `examples/web`, and the client in a folder."""
         folder = self.folder / "page"
         shutil.copytree(rig.ROOT / "examples/web", folder)
         (folder / "sealpost").mkdir()
-        # The first launch in docs/web.md, as it stands there, has one beside it.
+        # The first launch in docs/web.md needs this page.
         first = folder / "first"
         first.mkdir()
         for place in (folder / "sealpost", first):
@@ -156,7 +156,7 @@ class Site(rig.Rig):
                 shutil.copy(rig.ROOT / "Clients/web" / name, place)
             with (place / "sealpost-worker.js").open("a") as worker:
                 worker.write(WORD)
-        # The sample page allows itself no other origins.
+        # The sample page's own policy forbids other origins.
         (folder / "plain.html").write_text('<!doctype html><html lang="en"><title>Plain</title><body>Plain</body></html>')
         return folder
 
@@ -177,7 +177,7 @@ class Site(rig.Rig):
         return process
 
     def direct(self):
-        """No proxy in between."""
+        """Removes the proxies."""
         self.chain.stop()
         self.set_upstream(("127.0.0.1", self.port))
 
@@ -185,7 +185,7 @@ class Site(rig.Rig):
         self.page.upstream = self.other.upstream = address
 
     def interpose(self, files, how, upstream=None):
-        """Puts proxies in between, the first of which the browser sees; the last asks the daemon, unless `upstream` is another port."""
+        """Inserts proxies, beginning at the browser; the last one asks the daemon, or `upstream`."""
         self.chain.replace(files, how, upstream)
         self.set_upstream(("127.0.0.1", self.chain.port))
 
@@ -204,8 +204,8 @@ class Site(rig.Rig):
 
 # MARK: The browser
 
-# Behind the worker's own lines: its word that a notification is shown, for the page. To ask the browser again and again would not do: it
-# forgets a notification for good if it is asked for all of them while it is about to show that one.
+# Follows the worker's own code, and tells the page when a notification is shown. Polling the browser would not work: it
+# loses a notification if a script lists them while it is about to show that one.
 WORD = """
 const showing = ServiceWorkerRegistration.prototype.showNotification;
 ServiceWorkerRegistration.prototype.showNotification = async function (...given) {
@@ -215,7 +215,7 @@ ServiceWorkerRegistration.prototype.showNotification = async function (...given)
 """
 HEARING = "globalThis.wordsHeard = 0; new BroadcastChannel('shown').onmessage = () => { wordsHeard += 1 };"
 
-# A headless browser has no push service: its subscription is made up, and all else is real.
+# A headless browser has no push service: its subscription is invented, and all else is real.
 SUBSCRIPTION = """
 const bytes = (text) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 PushManager.prototype.getSubscription = async function () { return globalThis.subscription ?? null };
@@ -292,13 +292,13 @@ class Visitor:
         self.ask("document.querySelector('#sign-in button').click()")
 
     def push(self, id, data=None):
-        """Hands a push to the worker, and waits for what it shows: the texts of its notification."""
+        """Delivers a push to the worker, and waits for its notification. Returns its texts."""
         before, heard = self.shown(), self.ask("wordsHeard")
         self.page.call(
             "ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registration,
             data=json.dumps({"secureId": str(id)}) if data is None else data,
         )
-        # As long as the worker may take for each of its two calls, and to start.
+        # The timeouts of the worker's two calls, and the time of its start.
         self.until(f"wordsHeard > {heard}", "the worker's word that it has shown a push", 60)
         now = self.shown()
         new = [one for one in now if one not in before]
@@ -307,7 +307,7 @@ class Visitor:
         return new[0]
 
     def shown(self):
-        """The notifications that are shown: title, body, tag."""
+        """The shown notifications: title, body, tag."""
         return self.ask(
             "navigator.serviceWorker.ready.then(ready => ready.getNotifications())"
             ".then(all => all.map(({title, body, tag}) => ({title, body, tag})))"
@@ -318,7 +318,7 @@ class Visitor:
         self.until("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.length === 0)", "an end of notifications")
 
     def judge(self, what):
-        """Looks for broken rules on the page as it is drawn. The least contrast."""
+        """Checks the drawn page by the rules. Returns the least contrast."""
         found = self.ask(RULES)
         if found["wrong"]:
             raise Wrong(f"{what}: {found['wrong']}")
@@ -340,13 +340,13 @@ class Visitor:
 
 
 def first_launch(visitor, site):
-    """Signs in, is shown what is there, turns on notifications, and is pushed to."""
+    """Signs in, sees the inbox, enables notifications, and gets a push."""
     id = site.post({"Payload": SECRET})
     visitor.open()
     visitor.sign_in()
     visitor.has(SECRET)
     visitor.has("Up to date")
-    # Over the event stream, until notifications are turned on.
+    # Over the event stream, until notifications are enabled.
     processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
     site.post({"Payload": "before any push"})
     visitor.has("before any push")
@@ -361,14 +361,14 @@ def first_launch(visitor, site):
     found = visitor.push(second)
     if (found["body"], found["title"]) != ("your result is there", "Clinic"):
         raise Wrong(f"the worker shows {found}")
-    # The page has it from the worker, and has asked for nothing.
+    # The page has it from the worker, without a request.
     visitor.has("your result is there")
     visitor.has("3 new")
     return id
 
 
 def launch_as_written(browser, site):
-    """The first launch in docs/web.md, in a page of its own: from signing in to a message that was pushed."""
+    """The first launch in docs/web.md, on its own page: from signing in to a pushed message."""
     visitor = Visitor(browser, site, origin=site.first)
     id = site.post({"Payload": "by the guide"})
     visitor.open("/first/")
@@ -388,7 +388,7 @@ def launch_as_written(browser, site):
     visitor.close()
 
 
-# Two accounts side by side on one page, as `docs/web.md` has them; and what a push holds, as a browser opens it (RFC 8291).
+# Two accounts on one page, as in `docs/web.md`; and the content of a push, as a browser decrypts it (RFC 8291).
 ACCOUNTS = """(async () => {
     const {PushClient} = await import('/sealpost/sealpost.js');
     globalThis.pushService = %(service)s;
@@ -417,7 +417,7 @@ USERS = {"private": "alice", "practice": "anna"}
 
 
 def share_a_browser(browser, site):
-    """Two accounts, one subscription: each push as the server sends it, to the account that it is for and to no other."""
+    """Two accounts, one subscription: each push reaches only its own account."""
     visitor = Visitor(browser, site, origin=site.shared)
     visitor.open("/plain.html")
     names = {"service": f"https://localhost:{site.service.port}/push/", "users": USERS, "signatures": site.signatures, "password": api.PASSWORD}
@@ -437,13 +437,13 @@ def share_a_browser(browser, site):
             raise Wrong(f"of a push for {name} the worker shows {found}")
         sent[name].append(text)
         check_inboxes(visitor, sent)
-    # A hint that fits neither: of an account that was registered by somebody else.
+    # A hint for neither: an account that another user has registered.
     strange = json.loads(message) | {"accountHint": "AAAAAAAAAAA"}
     before = fetches(site)
     found = visitor.push(None, data=json.dumps(strange))
     if found["body"] != PLACEHOLDER or found["title"] in USERS or fetches(site) != before:
         raise Wrong(f"of a push for nobody here the worker shows {found}, after {fetches(site) - before} fetches")
-    # Who signs out leaves the subscription to the other.
+    # The account that signs out leaves the subscription to the other.
     visitor.ask("accounts.private.signOut()")
     visitor.clear()
     count = len(site.service.requests)
@@ -463,7 +463,7 @@ def share_a_browser(browser, site):
 
 
 def posted(visitor, site, name, text):
-    """Sends a text to an account, and returns what the push service got, as the browser opens it."""
+    """Sends a text to an account. Returns the push as the browser decrypts it."""
     count = len(site.service.requests)
     site.post({"Payload": text}, credentials=api.basic(USERS[name]))
     processes.wait_until(lambda: len(site.service.requests) > count, 20, f"a push for {name}")
@@ -472,7 +472,7 @@ def posted(visitor, site, name, text):
 
 
 def check_inboxes(visitor, sent):
-    """What each account keeps is what was sent to it here."""
+    """Each account keeps exactly the notifications that were sent to it here."""
     for name, texts in sent.items():
         cached = visitor.ask(f"accounts[{json.dumps(name)}].cachedInbox().then(({{notifications}}) => notifications.map(({{payload}}) => payload))")
         # Of the same second, in whatever order.
@@ -481,7 +481,7 @@ def check_inboxes(visitor, sent):
 
 
 def fetches(site):
-    """How many requests for one notification the browser has made."""
+    """The number of the browser's requests for one notification."""
     return sum(path.startswith("/api/notifications/") for path in site.page.asked)
 
 
@@ -499,7 +499,7 @@ def read_and_dismiss(visitor, site, id):
 
 
 def read_once(visitor, site):
-    """A push of what may be read once shows that there is something, and takes nothing: its reader opens it later."""
+    """A push of a read-once payload shows a placeholder and fetches nothing; the user opens it later."""
     id = site.post({"Payload": "only once", "ReadOnce": True})
     if (found := visitor.push(id))["body"] != PLACEHOLDER:
         raise Wrong(f"of a payload that may be read once, the worker shows {found}")
@@ -510,7 +510,7 @@ def read_once(visitor, site):
     visitor.until(f"document.getElementById('m{id}') === null", "the end of what was read once")
 
 
-# A client with a store of its own, which keeps nothing of others: what it makes of the list and of one notification.
+# A client with its own storage: its findings for the list and for one notification.
 TRIAL = """(async () => {
     const {PushClient} = await import('/sealpost/sealpost.js');
     const push = await PushClient.open({name: %(name)s, signatures: %(signatures)s, timeout: 15, title: 'Clinic', ...%(more)s});
@@ -542,14 +542,14 @@ def trial(visitor, site, name, signatures, id, more=None, text=SECRET):
 
 
 def meet_proxies(visitor, site, own):
-    """Each chain of proxies, for clients with keys and without, that keep nothing yet and that keep the truth; and the worker.
+    """Runs each chain of proxies, for clients with keys and without, with empty and filled storage; and the worker.
 
-    The chains are those of the other clients, and so is what must be found of each fetch.
+    The chains and their findings are those of the other clients.
     """
     named, pushes = {}, 0
     for number, interferer in enumerate(interferers.ALL):
         what, text = interferer.name, interferer.payload
-        # One of its own is there for that chain only: a list with a long text is more than other proxies change.
+        # A long notification exists for its chain only, as most proxies do not change a long list.
         id = own if text == SECRET else site.post({"Payload": text})
         for signatures, kind in (("unsigned", "echo"), (site.signatures, "signatures")):
             wanted = [interferer.finding(call, kind == "signatures") for call in interferers.FETCHES]
@@ -560,7 +560,7 @@ def meet_proxies(visitor, site, own):
             gate = Gate(site.port) if interferer.needs_no_daemon else None
             site.interpose(interferer.files, interferer.how, gate.port if gate else None)
             if interferer.is_cache:
-                # A cache is filled by the first who asks.
+                # The first request fills a cache.
                 trial(visitor, site, f"filler {number} {kind}", signatures, id, text=text)
             if gate:
                 gate.close()
@@ -569,7 +569,7 @@ def meet_proxies(visitor, site, own):
                 raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
             for finding in result["found"]:
                 named[finding] = named.get(finding, 0) + 1
-            # A client with the right cache shows it, with its date, whatever comes.
+            # A client with the true content shows it with its date, whatever the proxy does.
             again = trial(visitor, site, keeper, signatures, id, text=text)
             if kind == "signatures" and (text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES)):
                 raise Wrong(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
@@ -585,7 +585,7 @@ def meet_proxies(visitor, site, own):
 
 
 def push_through(visitor, site, id, wanted, what, text):
-    """The worker behind the proxies, as the page's own account with pinned keys: the payload, or the placeholder, and nothing else."""
+    """The worker behind the proxies, with pinned keys: it shows the payload or the placeholder, and nothing else."""
     visitor.clear()
     found = visitor.push(id)
     # A cache may have nothing for this address yet.
@@ -596,7 +596,7 @@ def push_through(visitor, site, id, wanted, what, text):
 
 
 def cross_origins(visitor, site, id):
-    """A page whose API is on another origin: all the same, and what the browser withholds is named."""
+    """A page with its API on another origin: the same results, and names for what the browser withholds."""
     visitor.open("/plain.html")
     more = {"server": f"https://push.example:{site.other.port}"}
     for number, signatures in enumerate(("unsigned", site.signatures)):
@@ -619,7 +619,7 @@ def cross_origins(visitor, site, id):
 
 
 def try_store(visitor):
-    """The browser's database: of two commits after the same revision the second is refused, and writes nothing."""
+    """The browser's database: of two commits on one revision it refuses the second, which writes nothing."""
     found = visitor.ask(
         """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
             const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
@@ -633,7 +633,7 @@ def try_store(visitor):
 
 
 def go_offline(visitor, site, id):
-    """Everything is unreachable: the page is there with its date, and what is done then is done later."""
+    """Without a network the page shows its content with a date, and repeats actions later."""
     site.page.isUp = False
     late = site.post({"Payload": "while you were away"})
     visitor.open()
@@ -647,7 +647,7 @@ def go_offline(visitor, site, id):
     visitor.clear()
     if (found := visitor.push(late))["body"] != PLACEHOLDER:
         raise Wrong(f"without a network the worker shows {found}")
-    # Reads what was marked before, and goes to the network with it.
+    # Reads the earlier marks, and takes them to the network.
     visitor.open()
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "what was done, after a reload")
     site.page.isUp = True
@@ -667,7 +667,7 @@ ROWS = """new Promise(done => {
 
 
 def sign_out(visitor, site):
-    """Without a network: all is gone here at once, and at the server when there is one."""
+    """Signs out without a network: the page erases everything now, and the server when it is reachable."""
     device = visitor.ask(
         """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
             const push = await PushClient.reopen();
@@ -705,7 +705,7 @@ def sign_out(visitor, site):
 
 
 def search_profile(profile, site):
-    """Looks for what must be sealed in all databases of the browser, but for the notifications that it shows."""
+    """Searches all databases of the browser, but for its shown notifications, for unencrypted secrets."""
     searched = 0
     for path in pathlib.Path(profile).rglob("*"):
         if not path.is_file() or not {"IndexedDB", "Local Storage", "Session Storage", "CacheStorage"} & set(path.parts):
@@ -715,7 +715,7 @@ def search_profile(profile, site):
         for secret in (SECRET, "your result is there"):
             if secret.encode() in content or secret.encode("utf-16-le") in content:
                 raise Wrong(f"{secret!r} is unsealed in {path.name}")
-        # Only the beginning of a token, by which the client knows it, is in its own sources.
+        # The client's own sources contain only a token's prefix.
         if re.search(rb"spt_\w{20}|s\0p\0t\0_\0(?:\w\0){20}", content):
             raise Wrong(f"a token is unsealed in {path.name}")
     if searched < 10_000:
@@ -724,7 +724,7 @@ def search_profile(profile, site):
 
 
 def look(browser, site, folder):
-    """Pictures and rules of each state, in each size and theme. The least contrast."""
+    """Judges each state in each size and theme, with pictures. Returns the least contrast."""
     least, messages = 21, ("Your result is in. Please call us to talk it over.", "Tuesday, 24 November, 9:30, Dr Frank", "Your prescription is ready.")
     anna = {"credentials": api.basic("anna")}
     ids = [site.post({"Payload": text}, **anna) for text in messages]

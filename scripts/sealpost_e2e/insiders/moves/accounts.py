@@ -1,4 +1,4 @@
-"""Passwords and tokens: what checking them costs the others."""
+"""Passwords and tokens: the cost for others of checking them."""
 
 import random
 import time
@@ -7,17 +7,17 @@ from sealpost_e2e import api
 from sealpost_e2e.insiders.insider import move, word
 
 HOME = "127.0.20.1"
-# Within which an owner who signs in beside the guesses must be in.
+# Seconds for a sign-in of the owner during the guesses.
 SIGN_IN = 5
 
 
 def spelled(name):
-    """The right credentials in a spelling that is not remembered: names are compared without case."""
+    """The right credentials in an uncached spelling: the server compares names without case."""
     return api.basic("".join(random.choice((letter, letter.upper())) for letter in name))
 
 
 def sign_in_as_owner(insider, *sources):
-    """victor's sign-in from each address, which the guesses are to keep out."""
+    """victor's sign-in from each address, which the guesses try to block."""
     for source in sources:
         start = time.monotonic()
         answer = insider.ask("GET", "/api/register", authorization=spelled("victor"), source=source, counts=False)
@@ -41,7 +41,7 @@ def sign_in_storm(insider):
         time.sleep(3)
         sign_in_as_owner(insider, HOME, "127.0.20.2")
 
-    insider.together([lambda: insider.keep_on(guess, threads=32, seconds=6), owner])
+    insider.together([lambda: insider.repeat(guess, threads=32, seconds=6), owner])
 
 
 @move(
@@ -65,6 +65,6 @@ def password_storm(insider):
 
     change = lambda number: insider.ask("PUT", "/api/users/current/password",
         {"Current": api.PASSWORD, "New": api.PASSWORD}, authorization=insider.password)
-    insider.together([lambda: insider.keep_on(change, threads=16, seconds=6), owner])
+    insider.together([lambda: insider.repeat(change, threads=16, seconds=6), owner])
     if sum(time > 1 for time in times):
         insider.harm(f"a remembered owner waited for {max(times):.1f} s")

@@ -1,11 +1,11 @@
-"""Addresses that an insider registers, and what stands there."""
+"""Addresses that an insider registers, and their hosts."""
 
 import time
 
 from sealpost_e2e.insiders.insider import move, word
 from sealpost_e2e.insiders.site import GONE, INVENTED
 
-# A push without an answer is given up after 15 seconds: long enough that what follows is seen.
+# A push times out after 15 seconds; the move lasts longer to show what follows.
 LONG = 24
 
 
@@ -40,7 +40,7 @@ def gone_tokens(insider):
         time.sleep(0.1)
         insider.register(lane, handle=f"{GONE}{number:08x}{word()}".ljust(64, "7"), id=id)
 
-    insider.keep_on(again, threads=4)
+    insider.repeat(again, threads=4)
 
 
 @move(

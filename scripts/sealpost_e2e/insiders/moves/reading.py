@@ -1,4 +1,4 @@
-"""What an insider reads: long lists, streams, and how slowly it does."""
+"""Reads of an insider: long lists and streams, read slowly."""
 
 import json
 import time
@@ -31,7 +31,7 @@ def long_lists(insider):
     while quiet["More"]:
         quiet = json.loads(insider.ask("GET", f"/api/notifications?limit=500&since={quiet['Cursor']}").text)
     insider.ask("GET", f"/api/notifications?since={quiet['Cursor']}", fields={"If-None-Match": f"\"{quiet['Cursor']}\""})
-    insider.keep_on(ask, threads=16, seconds=5)
+    insider.repeat(ask, threads=16, seconds=5)
 
 
 @move("Hundreds of event streams", "300 at once", "200, 429 too-many-streams")

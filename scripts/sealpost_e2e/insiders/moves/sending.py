@@ -1,4 +1,4 @@
-"""Posts, registrations and test pushes of an insider: too many or too dear."""
+"""Posts, registrations and test pushes of an insider: too many or too expensive."""
 
 import json
 import threading
@@ -42,7 +42,7 @@ def scheduled_at_once(insider):
 def many_tags(insider):
     insider.register("fcm", tags=[f"tag-{number}" for number in range(61)])
     ids = insider.each(lambda _: insider.register("fcm", tags=[f"{word()}-{number}" for number in range(60)])[0], range(25))
-    insider.keep_on(
+    insider.repeat(
         lambda number: insider.register("fcm", id=ids[number % 25], tags=[f"{word()}-{tag}" for tag in range(60)]), seconds=5
     )
 
@@ -90,7 +90,7 @@ def reports(insider):
         got = insider.ask("GET", path + getattr(cursors, "value", "0"))
         cursors.value = json.loads(got.text)["Cursor"] if got.status == 200 and json.loads(got.text)["More"] else "0"
 
-    insider.keep_on(page, seconds=6)
+    insider.repeat(page, seconds=6)
     recall(insider, [answer])
 
 
@@ -102,8 +102,8 @@ def test_pushes(insider):
     ids = [insider.register("webpush", host="hangs")[0], insider.register("stream")[0], insider.register("fcm")[0]]
     for number in range(22):
         ids.append(insider.register("apns", handle=invented("apns", number))[0])
-    # Each that has no answer holds its request for 20 seconds.
-    insider.keep_on(lambda number: insider.ask("POST", f"/api/devices/{ids[number % len(ids)]}/test"), threads=40, seconds=4)
+    # Each without an answer holds its request for 20 seconds.
+    insider.repeat(lambda number: insider.ask("POST", f"/api/devices/{ids[number % len(ids)]}/test"), threads=40, seconds=4)
 
 
 @move(
@@ -116,6 +116,6 @@ def audit_flood(insider):
         if id:
             insider.ask("DELETE", f"/api/register/{id}")
 
-    insider.keep_on(again, threads=8, seconds=5)
+    insider.repeat(again, threads=8, seconds=5)
     if insider.ask("GET", "/api/audit?limit=100", authorization=insider.site.admin, counts=False).status != 200:
         insider.harm("the audit cannot be read")
