@@ -21,7 +21,10 @@ TRANSIENT = {408, 429, 500, 502, 503, 504, 507}
 
 
 def publish(server, token, user, payload):
-    """Sends the payload, any JSON, and returns the path of the notification. Raises the last error after five attempts."""
+    """Sends the payload, any JSON, and returns the path of the notification.
+
+    Raises the last error after five attempts.
+    """
     request = urllib.request.Request(
         f"{server}/api/notifications",
         data=json.dumps({"Payload": payload, "To": [f"username:{user}"]}).encode(),

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Receives the pushes of a sender of type `webhook`, verifies their signatures (Standard Webhooks), and prints each once.
+"""Receives the pushes of a sender of type `webhook`, verifies their signatures (Standard Webhooks),
+and prints each once.
 
     examples/webhook-receiver.py --secret-file hook.secret --port 8000
 

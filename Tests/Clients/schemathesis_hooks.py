@@ -107,8 +107,8 @@ def point(_=None):
 
 
 def password(names):
-    """Returns a function that makes an acceptable password of a text: neither a user's name nor a common password, and at
-    most 256 bytes long."""
+    """Returns a function that makes an acceptable password of a text: at most 256 bytes, neither
+    a user's name nor a common password."""
     bad = {*COMMON, *(str(name).lower() for name in names)}
     return lambda text: f"not {text[:50]}" if text.lower() in bad or len(text.encode()) > 256 else text
 

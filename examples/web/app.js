@@ -22,7 +22,10 @@ function show(inbox) {
   by('empty').hidden = inbox.notifications.length > 0 || inbox.syncedAt === null;
 }
 
-/** Redraws the list and restores the focus: on the same message's button, or on the next message's if that one is gone. */
+/**
+ * Redraws the list and restores the focus: on the same message's button, or on the next message's if
+ * that one is gone.
+ */
 function keepingFocus(draw) {
   const focused = document.activeElement, item = focused?.closest('.item');
   const place = item ? [...by('list').children].indexOf(item) : -1, button = item ? [...item.querySelectorAll('button')].indexOf(focused) : -1;

@@ -5,9 +5,10 @@ import PushStore
 
 /// The outbox of a PostgreSQL database, without senders: what is leased counts as accepted at once.
 ///
-/// Takes the database's address, the keyring's file, a lane and the number of workers. `drain` on its input has the workers lease
-/// and settle all that is due, 500 at a time, the next ones leased while the last ones are settled, as the server does; `retain`
-/// deletes what expires within a day. Each is answered with a line: how many pushes, or steps, and the seconds.
+/// The arguments are the database's address, the keyring's file, a lane and the number of workers.
+/// After the line `drain` the workers lease and settle all due pushes, 500 at a time. As in the
+/// server, they lease the next pushes while they settle the last. `retain` deletes what expires
+/// within a day. The program answers each line with the number of pushes or steps, and the seconds.
 @main
 struct PostgreSQLOutbox {
     private static let batch = 500

@@ -7,8 +7,8 @@ import {count, plural} from './words.js';
 /**
  * Draws a list into `place`, with a button for more.
  *
- * `load(cursor)` returns `{items, cursor, more}`, and for a search `searched`, the number of searched items. `draw(items, reload, searched)`
- * returns the elements to show.
+ * `load(cursor)` returns `{items, cursor, more}`, and for a search `searched`, the number of searched
+ * items. `draw(items, reload, searched)` returns the elements to show.
  */
 export async function list(place, {load, draw, one, many = `${one}s`, signal}) {
   let items = [], cursor = null, hasMore = false, searched, loads = 0;

@@ -38,7 +38,10 @@ async function showRecent(page) {
   found.rows.length ? h('p.small.foot', {}, `From the ${plural(found.read, 'newest entry', 'newest entries')} of the audit. `, h('a', {href: '#/audit?show=notification'}, 'Look further back in the audit'), '.') : '');
 }
 
-/** The newest entries of the audit about sending. The first page is small, as a batch's entry names up to 500 notifications. */
+/**
+ * The newest entries of the audit about sending. The first page is small, as a batch's entry names
+ * up to 500 notifications.
+ */
 async function recent(signal) {
   const rows = [], recalled = new Set();
   let cursor = null, read = 0;
@@ -103,8 +106,9 @@ async function showOne(page, id) {
 }
 
 /**
- * Recalls a notification. If the administrator is a recipient, too, the first request dismisses it for the administrator alone,
- * and the second recalls it. Otherwise the first recalls it, and the second finds nothing.
+ * Recalls a notification. If the administrator is a recipient, too, the first request dismisses it
+ * for the administrator alone, and the second recalls it. Otherwise the first recalls it, and the
+ * second finds nothing.
  */
 async function recallFromAll(id) {
   await ask('DELETE', path(['notifications', id]));

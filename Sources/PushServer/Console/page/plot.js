@@ -5,7 +5,10 @@ import {count, minuteTime} from './words.js';
 
 const WIDTH = 240, HEIGHT = 64;
 
-/** The history by the minute: sums of counts, or the last values if `isLevel`; null while the server was not running. */
+/**
+ * The history by the minute: sums of counts, or the last values if `isLevel`; null while the server
+ * was not running.
+ */
 export function byMinute(values, seconds, isLevel) {
   const size = Math.max(1, Math.round(60 / seconds));
   const minutes = [];
@@ -22,7 +25,8 @@ const total = values => values.reduce((sum, value) => sum + (value ?? 0), 0);
 /**
  * A card with a number and its history.
  *
- * `series` has one or two `{name, values, tone}`; the second is drawn on top of the first. `isLevel`: the last value counts, and not the sum.
+ * `series` has one or two `{name, values, tone}`; the second is drawn on top of the first. With
+ * `isLevel` the last value counts instead of the sum.
  */
 export function plotCard({title, series, end, isLevel, note}) {
   const [main, second] = series;
