@@ -215,7 +215,7 @@ import Testing
         _ = try await other.turnDayKeys(now: self.fixture.now)
         let now = Date()
         _ = try await self.fixture.store.turnDayKeys(now: now)
-        let report = try #require(try PostgreSQLPlace(self.address).dayKeys())
+        let report = try #require(try PostgreSQLPlace(self.address, pool: .longTimeouts).dayKeys())
         #expect(report.isSealing)
         #expect(report.holders.map(\.place) == ["first", "second"])
         #expect(report.late(at: now).map(\.place) == ["second"])
@@ -243,12 +243,16 @@ import Testing
 
     @Test func dayKeysAreUsedOnceAllOlderServersAreGone() async throws {
         let address = try PostgreSQLCluster.shared.newDatabase()
-        let old = PostgreSQLPlace(address, Migration.allPostgreSQL.filter { $0.name < Migration.dayKeys })
+        let old = PostgreSQLPlace(
+            address,
+            Migration.allPostgreSQL.filter { $0.name < Migration.dayKeys },
+            pool: .longTimeouts
+        )
         let keyring = self.fixture.keyring
         let older = try old.open(keyring)
         var options = StoreOptions()
         options.dayChain = MemoryDayChain(nil)
-        let newer = try PostgreSQLPlace(address).open(keyring, options)
+        let newer = try PostgreSQLPlace(address, pool: .longTimeouts).open(keyring, options)
         #expect(newer.vault.days?.isSealing == false)
         #expect(try await newer.turnDayKeys(now: Date())?.begins == false)
         // Another server of the older version may start at the same time.

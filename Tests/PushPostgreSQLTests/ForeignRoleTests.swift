@@ -36,7 +36,7 @@ import Testing
 
     /// Checks that a start and the doctor refuse for this reason.
     private func expectRefusal(_ reason: String) {
-        let place = PostgreSQLPlace(self.address)
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         let text = reason.replacing("<schema>", with: self.name).replacing("<other>", with: "\(self.name)_other")
         for look in [{ try place.migrate() }, { _ = try place.inspect() }] {
             let error = #expect(throws: StoreError.self, "\(text)") { try look() }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test func theServerNeedsOnlyARoleWithItsOwnSchema() throws {
-        let place = PostgreSQLPlace(self.address)
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         try place.migrate()
         #expect(try place.inspect().missingMigrations.isEmpty)
         try place.migrate()
@@ -63,14 +63,16 @@ import Testing
         ("alter table account owner to <other>", "<other> owns account"),
     ])
     func rightsOfOtherRolesAreRefused(grant: String, reason: String) throws {
-        try PostgreSQLPlace(self.address).migrate()
+        try PostgreSQLPlace(self.address, pool: .longTimeouts).migrate()
         try self.operate(grant)
         self.expectRefusal(reason)
     }
 
     @Test func aSchemaOpenToOtherRolesIsRefused() throws {
         try self.operate("grant create on schema <schema> to public")
-        let error = #expect(throws: StoreError.self) { try PostgreSQLPlace(self.address).migrate() }
+        let error = #expect(throws: StoreError.self) {
+            try PostgreSQLPlace(self.address, pool: .longTimeouts).migrate()
+        }
         #expect("\(String(describing: error))".contains("may create in the schema"))
         let isEmpty = "select to_regclass('migration') is null"
         #expect(try BlockingConnection(self.address).query(isEmpty)[0].boolean(0))
@@ -111,13 +113,13 @@ import Testing
         ),
     ])
     func aChangedSchemaIsRefused(change: String, reason: String) throws {
-        try PostgreSQLPlace(self.address).migrate()
+        try PostgreSQLPlace(self.address, pool: .longTimeouts).migrate()
         try self.operate("set role <schema>; \(change)")
         self.expectRefusal(reason)
     }
 
     @Test func operatorTablesAndStorageSettingsAreAllowed() throws {
-        let place = PostgreSQLPlace(self.address)
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         try place.migrate()
         try self.operate(
             "set role <schema>; create table note (id bigint); alter table push set (fillfactor = 40)"

@@ -71,7 +71,9 @@ import Testing
 
     /// The keys in use.
     private var inUse: [UInt32] {
-        get throws { try PostgreSQLPlace(FolderDatabases.database(of: self.folder)).dataKeys().map(\.number) }
+        get throws {
+            try PostgreSQLPlace(FolderDatabases.database(of: self.folder), pool: .longTimeouts).dataKeys().map(\.number)
+        }
     }
 
     private func fence(_ server: Server) throws {
@@ -192,7 +194,7 @@ import Testing
         let starts = try await withThrowingTaskGroup(of: (any Store)?.self) { group in
             for keyring in [self.old, self.new] {
                 group.addTask {
-                    let place = PostgreSQLPlace(try FolderDatabases.database(of: folder))
+                    let place = PostgreSQLPlace(try FolderDatabases.database(of: folder), pool: .longTimeouts)
                     // Opening blocks, which no thread of the tasks may do.
                     return await withCheckedContinuation { continuation in
                         DispatchQueue.global().async {
@@ -339,7 +341,11 @@ import Testing
 
     @Test func anOlderServerIsKnownToHaveItsEncryptionKey() async throws {
         let address = try FolderDatabases.database(of: self.folder)
-        let place = PostgreSQLPlace(address, Migration.allPostgreSQL.filter { $0.name < Migration.sharedKeys })
+        let place = PostgreSQLPlace(
+            address,
+            Migration.allPostgreSQL.filter { $0.name < Migration.sharedKeys },
+            pool: .longTimeouts
+        )
         let older = try place.open(Keyring(text: self.old))
         for server in [self.a, self.b] { try await server.reload(self.new) }
         #expect(self.b.seals == 1 && self.b.store.keyWait == self.wait())

@@ -31,7 +31,7 @@ import Testing
     }
 
     private func open(_ later: Migration...) throws -> any Store {
-        let place = PostgreSQLPlace(self.address, Migration.allPostgreSQL + later)
+        let place = PostgreSQLPlace(self.address, Migration.allPostgreSQL + later, pool: .longTimeouts)
         return try place.open(self.old.keyring)
     }
 
@@ -59,8 +59,8 @@ import Testing
         // An older server may also start now.
         let again = try self.open()
         #expect(try await again.makeReader().user(named: alice.name) != nil)
-        #expect(throws: Never.self) { try PostgreSQLPlace(self.address).inspect() }
-        #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == nil)
+        #expect(throws: Never.self) { try PostgreSQLPlace(self.address, pool: .longTimeouts).inspect() }
+        #expect(try PostgreSQLPlace(self.address, pool: .longTimeouts).inspect().unknownMigration == nil)
     }
 
     @Test func aBreakingMigrationIsRefusedWhileOlderServersRun() async throws {
@@ -75,7 +75,9 @@ import Testing
         #expect(tooNew?.isConfiguration == true)
         await later.close()
         _ = try self.open(Self.expansion)
-        #expect(try PostgreSQLPlace(self.address).inspect().unknownMigration == Self.contraction.name)
+        #expect(
+            try PostgreSQLPlace(self.address, pool: .longTimeouts).inspect().unknownMigration == Self.contraction.name
+        )
     }
 
     /// For example a `pg_dump`. All users of the table would wait behind a migration that waits
@@ -87,7 +89,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { group in
             let (address, keyring) = (self.address, self.old.keyring)
             group.addTask {
-                let place = PostgreSQLPlace(address, Migration.allPostgreSQL + [Self.expansion])
+                let place = PostgreSQLPlace(address, Migration.allPostgreSQL + [Self.expansion], pool: .longTimeouts)
                 // Opening blocks, which no thread of the tasks may do.
                 let store = try await withCheckedThrowingContinuation { continuation in
                     DispatchQueue.global().async { continuation.resume(with: Result { try place.open(keyring) }) }

@@ -62,7 +62,7 @@ package enum FolderDatabases {
             var template = state.template
             if template == nil {
                 let made = try cluster.newDatabase()
-                try PostgreSQLPlace(made).migrate()
+                try PostgreSQLPlace(made, pool: .longTimeouts).migrate()
                 // The first connection after a schema change writes catalog data that the first
                 // connection to each copy would otherwise compute.
                 _ = try BlockingConnection(made)
