@@ -157,7 +157,7 @@ let package = Package(
         ),
         tests("BytesTests", ["Bytes"]),
         tests("CivilTimeTests", ["CivilTime"]),
-        tests("CryptographyTests", ["COpenSSL", "Cryptography", "PushTesting"]),
+        tests("CryptographyTests", ["Bytes", "COpenSSL", "Cryptography", "PushTesting"]),
         tests("CurlHTTPTests", ["CurlHTTP", "PushSimulators", "PushTesting", "Reactor"]),
         tests(
             "EndToEndTests",

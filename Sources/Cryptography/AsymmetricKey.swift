@@ -21,11 +21,20 @@ final class AsymmetricKey: @unchecked Sendable {
     enum Scheme {
         /// The message itself, which Ed25519 hashes.
         case message
-        /// The message's SHA-256; for RSA padded by PKCS #1 v1.5.
-        case sha256
-        /// The message's SHA-256, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518
-        /// section 3.5).
-        case sha256PSS
+        /// Its hash; for RSA padded by PKCS #1 v1.5.
+        case hash(SignatureHash)
+        /// Its hash, padded by RSASSA-PSS with a salt as long as the hash (RFC 7518 section 3.5).
+        case pss(SignatureHash)
+
+        /// libcrypto's hash; `nil` for the message itself.
+        fileprivate var digest: OpaquePointer? {
+            switch self {
+            case .message: nil
+            case .hash(.sha256), .pss(.sha256): EVP_sha256()
+            case .hash(.sha384), .pss(.sha384): EVP_sha384()
+            case .hash(.sha512), .pss(.sha512): EVP_sha512()
+            }
+        }
     }
 
     /// Signs in libcrypto's form for such keys.
@@ -64,9 +73,8 @@ final class AsymmetricKey: @unchecked Sendable {
     private func prepare(_ context: OpaquePointer, _ scheme: Scheme, _ start: Start) -> Bool {
         // The context owns the details.
         var details: OpaquePointer?
-        let hash = scheme == .message ? nil : EVP_sha256()
-        guard start(context, &details, hash, nil, self.pointer) == 1 else { return false }
-        guard scheme == .sha256PSS else { return true }
+        guard start(context, &details, scheme.digest, nil, self.pointer) == 1 else { return false }
+        guard case .pss = scheme else { return true }
         return EVP_PKEY_CTX_set_rsa_padding(details, RSA_PKCS1_PSS_PADDING) == 1
             && EVP_PKEY_CTX_set_rsa_pss_saltlen(details, RSA_PSS_SALTLEN_DIGEST) == 1
     }
@@ -112,4 +120,9 @@ final class AsymmetricKey: @unchecked Sendable {
         let text = UnsafeRawBufferPointer(start: start, count: count)
         return String(decoding: text.last == UInt8(ascii: "\n") ? text.dropLast() : text[...], as: UTF8.self)
     }
+}
+
+/// The hash of a message in a signature, FIPS 180-4.
+package enum SignatureHash: Sendable, CaseIterable {
+    case sha256, sha384, sha512
 }

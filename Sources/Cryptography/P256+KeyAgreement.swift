@@ -52,7 +52,7 @@ extension P256 {
             /// Throws unless the bytes are 0x04 and both coordinates of a point on the curve.
             package init(x963Representation: some ContiguousBytes) throws {
                 self.point = x963Representation.withUnsafeBytes { Array($0) }
-                self.key = try self.point.withUnsafeBytes { try publicKey($0) }
+                self.key = try self.point.withUnsafeBytes { try ECDSA.Curve.p256.publicKey($0) }
             }
 
             package var x963Representation: Data { Data(self.point) }

@@ -40,7 +40,7 @@ extension P256 {
 
             /// The signature differs each time.
             package func signature(for message: some DataProtocol) throws -> ECDSASignature {
-                try ECDSASignature(der: self.pair.key.signature(of: message, .sha256))
+                try ECDSASignature(der: self.pair.key.signature(of: message, .hash(.sha256)))
             }
         }
 
@@ -56,12 +56,13 @@ extension P256 {
             /// Throws unless the bytes are 0x04 and both coordinates of a point on the curve.
             package init(x963Representation: some ContiguousBytes) throws {
                 self.point = x963Representation.withUnsafeBytes { Array($0) }
-                self.key = try self.point.withUnsafeBytes { try publicKey($0) }
+                self.key = try self.point.withUnsafeBytes { try ECDSA.Curve.p256.publicKey($0) }
             }
 
             /// Throws unless the bytes are both coordinates of a point on the curve.
             package init(rawRepresentation: some ContiguousBytes) throws {
-                try self.init(x963Representation: [uncompressed] + rawRepresentation.withUnsafeBytes { Array($0) })
+                let point = rawRepresentation.withUnsafeBytes { Array($0) }
+                try self.init(x963Representation: [ECDSA.Curve.uncompressed] + point)
             }
 
             package var x963Representation: Data { Data(self.point) }
@@ -70,7 +71,7 @@ extension P256 {
 
             package func isValidSignature(_ signature: ECDSASignature, for message: some DataProtocol) -> Bool {
                 guard let der = signature.der else { return false }
-                return self.key.isSignature(der, of: message, .sha256)
+                return self.key.isSignature(der, of: message, .hash(.sha256))
             }
         }
 
@@ -87,45 +88,11 @@ extension P256 {
             }
 
             fileprivate init(der: [UInt8]) throws(CryptoKitError) {
-                let pair = der.withUnsafeBufferPointer { bytes in
-                    var start = bytes.baseAddress
-                    return d2i_ECDSA_SIG(nil, &start, bytes.count)
-                }
-                let signature = try LibCrypto.check(pair)
-                defer { ECDSA_SIG_free(signature) }
-                var raw = [UInt8](repeating: 0, count: 2 * scalarByteCount)
-                let written = raw.withUnsafeMutableBufferPointer { raw in
-                    let (half, count) = (raw.baseAddress.map { $0 + scalarByteCount }, Int32(scalarByteCount))
-                    return BN_bn2binpad(ECDSA_SIG_get0_r(signature), raw.baseAddress, count) == count
-                        && BN_bn2binpad(ECDSA_SIG_get0_s(signature), half, count) == count
-                }
-                guard written else { throw LibCrypto.error() }
-                self.rawRepresentation = Data(raw)
+                self.rawRepresentation = Data(try ECDSA.Curve.p256.raw(ofDER: der))
             }
 
             /// The signature in libcrypto's form; `nil` without memory.
-            fileprivate var der: [UInt8]? {
-                guard let pair = ECDSA_SIG_new() else { return nil }
-                defer { ECDSA_SIG_free(pair) }
-                let (r, s) = Array(self.rawRepresentation).withUnsafeBufferPointer { bytes in
-                    let half = bytes.baseAddress.map { $0 + scalarByteCount }
-                    return (BN_bin2bn(bytes.baseAddress, 32, nil), BN_bin2bn(half, 32, nil))
-                }
-                // The call takes over both numbers, unless one is missing.
-                guard ECDSA_SIG_set0(pair, r, s) == 1 else {
-                    BN_free(r)
-                    BN_free(s)
-                    return nil
-                }
-                let count = i2d_ECDSA_SIG(pair, nil)
-                guard count > 0 else { return nil }
-                var der = [UInt8](repeating: 0, count: Int(count))
-                let written = der.withUnsafeMutableBufferPointer { buffer in
-                    var end = buffer.baseAddress
-                    return i2d_ECDSA_SIG(pair, &end)
-                }
-                return written == count ? der : nil
-            }
+            fileprivate var der: [UInt8]? { ECDSA.Curve.p256.der(ofRaw: Array(self.rawRepresentation)) }
         }
     }
 }

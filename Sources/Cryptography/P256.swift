@@ -4,14 +4,6 @@ internal import Foundation
 /// Keys on the curve P-256, FIPS 186-4.
 package enum P256 {
     static let scalarByteCount = 32
-    /// The byte for this form and both coordinates, ANSI X9.63.
-    static let pointByteCount = 65
-    static let uncompressed: UInt8 = 4
-
-    /// The curve's parameters: copying them into a key costs a third of naming the curve.
-    private static let parameters = SharedObject(
-        pointer: LibCrypto.require("EVP_PKEY_paramgen", Self.makeParameters())
-    )
     private static let group = SharedObject(
         pointer: LibCrypto.require(
             "EC_GROUP_new_by_curve_name",
@@ -22,7 +14,7 @@ package enum P256 {
     // MARK: - Private keys
 
     private static func generate() -> AsymmetricKey {
-        let context = EVP_PKEY_CTX_new(self.parameters.pointer, nil)
+        let context = EVP_PKEY_CTX_new(ECDSA.Curve.p256.parameters.pointer, nil)
         defer { EVP_PKEY_CTX_free(context) }
         var key: OpaquePointer?
         guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_keygen(context, &key) == 1, let key = try? AsymmetricKey(key)
@@ -47,7 +39,7 @@ package enum P256 {
         let product = LibCrypto.require("EC_POINT_new", EC_POINT_new(group))
         defer { EC_POINT_free(product) }
         try LibCrypto.check(EC_POINT_mul(group, product, number, nil, nil, nil))
-        var point = [UInt8](repeating: 0, count: self.pointByteCount)
+        var point = [UInt8](repeating: 0, count: ECDSA.Curve.p256.pointByteCount)
         let form = POINT_CONVERSION_UNCOMPRESSED
         guard EC_POINT_point2oct(group, product, form, &point, point.count, nil) == point.count else {
             throw LibCrypto.error()
@@ -74,8 +66,8 @@ package enum P256 {
         return try AsymmetricKey(key)
     }
 
-    /// Throws unless `pem` is a key on this curve. Computes the public half from the private one,
-    /// and ignores that of `pem`.
+    /// Throws unless it is a key on this curve. Its public half is computed again, and the text's
+    /// public half is ignored.
     static func privateKey(pem: String) throws(CryptoKitError) -> AsymmetricKey {
         let key = try AsymmetricKey.privateKey(pem: pem)
         guard EVP_PKEY_get_base_id(key.pointer) == EVP_PKEY_EC, self.isCurve(of: key) else { throw .invalidParameter }
@@ -125,45 +117,7 @@ package enum P256 {
 
         init(_ key: AsymmetricKey) throws(CryptoKitError) {
             self.key = key
-            self.point = try P256.point(of: key)
+            self.point = try ECDSA.Curve.p256.point(of: key)
         }
-    }
-
-    // MARK: - Public keys
-
-    private static func point(of key: AsymmetricKey) throws(CryptoKitError) -> [UInt8] {
-        var point = [UInt8](repeating: 0, count: self.pointByteCount)
-        var count = 0
-        let name = OSSL_PKEY_PARAM_ENCODED_PUBLIC_KEY
-        try LibCrypto.check(EVP_PKEY_get_octet_string_param(key.pointer, name, &point, point.count, &count))
-        guard count == point.count, point[0] == self.uncompressed else { throw .invalidParameter }
-        return point
-    }
-
-    /// Throws unless `point` is 0x04 and both coordinates of a point on the curve. The curve's
-    /// cofactor is 1, so no such point is of a small order.
-    static func publicKey(_ point: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
-        guard point.count == self.pointByteCount, point.first == self.uncompressed else {
-            throw .incorrectParameterSize
-        }
-        let key = try AsymmetricKey(EVP_PKEY_new())
-        try LibCrypto.check(EVP_PKEY_copy_parameters(key.pointer, self.parameters.pointer))
-        let bytes = point.assumingMemoryBound(to: UInt8.self).baseAddress
-        guard EVP_PKEY_set1_encoded_public_key(key.pointer, bytes, point.count) == 1 else {
-            ERR_clear_error()
-            throw .invalidParameter
-        }
-        return key
-    }
-
-    private static func makeParameters() -> OpaquePointer? {
-        let context = EVP_PKEY_CTX_new_from_name(nil, "EC", nil)
-        defer { EVP_PKEY_CTX_free(context) }
-        var parameters: OpaquePointer?
-        guard
-            EVP_PKEY_paramgen_init(context) == 1, EVP_PKEY_CTX_set_group_name(context, "P-256") == 1,
-            EVP_PKEY_paramgen(context, &parameters) == 1
-        else { return nil }
-        return parameters
     }
 }

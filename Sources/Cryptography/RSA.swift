@@ -3,7 +3,7 @@ package import Foundation
 
 /// RSA keys of at least 2,048 bits, RFC 8017. CryptoKit has none.
 package enum RSA {
-    /// Signatures of a message's SHA-256.
+    /// Signatures of a message's hash, its SHA-256 unless another one is named.
     package enum Signing {
         private static let minimumBitCount: Int32 = 2048
 
@@ -11,10 +11,12 @@ package enum RSA {
         package enum Padding: Sendable {
             /// RSASSA-PKCS1-v1_5: the `RS256` of JSON Web Signatures.
             case pkcs1v15
-            /// RSASSA-PSS with a salt of 32 bytes: the `PS256` of JSON Web Signatures.
+            /// RSASSA-PSS with a salt as long as the hash: the `PS256` of JSON Web Signatures.
             case pss
 
-            fileprivate var scheme: AsymmetricKey.Scheme { self == .pss ? .sha256PSS : .sha256 }
+            fileprivate func scheme(_ hash: SignatureHash) -> AsymmetricKey.Scheme {
+                self == .pss ? .pss(hash) : .hash(hash)
+            }
         }
 
         package struct PrivateKey: Sendable {
@@ -48,8 +50,12 @@ package enum RSA {
             package var publicKey: PublicKey { PublicKey(self.key) }
 
             /// The signature is as long as the key. With `.pkcs1v15` it is the same each time.
-            package func signature(for message: some DataProtocol, padding: Padding) throws -> Data {
-                Data(try self.key.signature(of: message, padding.scheme))
+            package func signature(
+                for message: some DataProtocol,
+                padding: Padding,
+                hash: SignatureHash = .sha256
+            ) throws -> Data {
+                Data(try self.key.signature(of: message, padding.scheme(hash)))
             }
         }
 
@@ -83,9 +89,10 @@ package enum RSA {
             package func isValidSignature(
                 _ signature: some DataProtocol,
                 for message: some DataProtocol,
-                padding: Padding
+                padding: Padding,
+                hash: SignatureHash = .sha256
             ) -> Bool {
-                self.key.isSignature(Array(signature), of: message, padding.scheme)
+                self.key.isSignature(Array(signature), of: message, padding.scheme(hash))
             }
 
             private func number(_ name: String) -> [UInt8] {

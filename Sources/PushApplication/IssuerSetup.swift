@@ -79,7 +79,8 @@ struct IssuerKeyService: Service {
                     let wait: Duration
                     do {
                         let (keys, lifetime) = try await self.read()
-                        self.keys.end(reading, with: keys, now: Date())
+                        let skipped = self.keys.end(reading, with: keys, now: Date())
+                        self.report(skipped)
                         if failures > 0 || reading == 1 { self.logger.info("issuer's keys read") }
                         (wait, failures) = (min(lifetime, self.refresh), 0)
                     } catch {
@@ -97,6 +98,14 @@ struct IssuerKeyService: Service {
                 self.keys.wanted.set()
             }
         }
+    }
+
+    private func report(_ skipped: [SkippedKey]) {
+        guard !skipped.isEmpty else { return }
+        self.logger.info(
+            "issuer's keys skipped",
+            metadata: ["keys": "\(skipped.map(\.description).joined(separator: ", "))"]
+        )
     }
 
     private func report(_ error: any Error) {

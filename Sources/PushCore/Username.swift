@@ -1,8 +1,12 @@
+internal import Bytes
+
 /// A user's name, for sign-in and as a recipient.
 ///
 /// 1 to 100 characters of `A-Z a-z 0-9 - _ @ # .`, so that `username:<name>` is a tag; compared
 /// without case.
 package struct Username: Sendable, Hashable, CustomStringConvertible {
+    package static let maximumLength = 100
+
     /// The name as it was first written; for comparisons, see `key`.
     package let description: String
     /// The name in lower case, for comparisons.
@@ -10,11 +14,37 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
 
     /// `nil` if the text is not a valid name.
     package init?(_ text: String) {
-        guard (1...100).contains(text.utf8.count),
-            text.utf8.allSatisfy({ Tag.isAllowed($0) && $0 != UInt8(ascii: ":") })
-        else { return nil }
+        guard (1...Self.maximumLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
+            return nil
+        }
         self.description = text
         self.key = text.lowercased()
+    }
+
+    /// The name of an issuer's user, behind a prefix that the issuer's users share.
+    ///
+    /// Each byte of `text` that names do not have becomes `#` and its two hexadecimal digits:
+    /// `auth0|5f` is `auth0#7c5f`. So does a `#` before two such digits, which makes the form
+    /// unambiguous: different texts have different names, and all other valid names stay as they
+    /// are. `nil` if the name has more than 100 characters, or none.
+    package init?(escaping text: String, after prefix: String = "") {
+        let bytes = Array(text.utf8)
+        guard bytes.count <= Self.maximumLength else { return nil }
+        var name = Array(prefix.utf8)
+        for (index, byte) in bytes.enumerated() {
+            let next = bytes[(index + 1)...].prefix(2)
+            let looksEscaped = byte == UInt8(ascii: "#") && next.count == 2 && next.allSatisfy(\.isHexDigit)
+            if Self.isAllowed(byte), !looksEscaped {
+                name.append(byte)
+            } else {
+                name += [UInt8(ascii: "#"), UInt8(hexDigit: byte >> 4), UInt8(hexDigit: byte & 15)]
+            }
+        }
+        self.init(String(decoding: name, as: UTF8.self))
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        Tag.isAllowed(byte) && byte != UInt8(ascii: ":")
     }
 
     /// The actor at the server's own machine, under a name of its user database, as the audit

@@ -14,16 +14,22 @@ import Testing
         }
     }
 
+    /// The hashes, and their names in NIST's files.
+    private static let hashes: [(SignatureHash, name: String)] = [
+        (.sha256, "SHA256"), (.sha384, "SHA384"), (.sha512, "SHA512"),
+    ]
+
     /// NIST's vectors; in most, the message, the exponent, the signature or its form is changed.
-    @Test func publicKeysAgreeWithNIST() throws {
+    @Test(arguments: hashes) func publicKeysAgreeWithNIST(hash: SignatureHash, name: String) throws {
         var modulus: [UInt8] = []
         var counts = [true: 0, false: 0]
         let file = "asymmetric/RSA/FIPS_186-2/SigVer15_186-3.rsp"
         for vector in try Vector.read(file) where ["mod = 2048", "mod = 3072", "mod = 4096"].contains(vector.section) {
             if let n = try? vector.bytes("n") { modulus = Array(n) }
-            guard vector.fields["SHAAlg"] == "SHA256" else { continue }
+            guard vector.fields["SHAAlg"] == name else { continue }
             let key = try RSA.Signing.PublicKey(n: modulus, e: Array(vector.bytes("e")))
-            let isValid = key.isValidSignature(try vector.bytes("S"), for: try vector.bytes("Msg"), padding: .pkcs1v15)
+            let (signature, message) = try (vector.bytes("S"), vector.bytes("Msg"))
+            let isValid = key.isValidSignature(signature, for: message, padding: .pkcs1v15, hash: hash)
             #expect(isValid == (try vector.text("Result").hasPrefix("P")))
             counts[isValid, default: 0] += 1
         }
@@ -31,11 +37,31 @@ import Testing
         #expect(ERR_peek_error() == 0)
     }
 
+    /// NIST's valid signatures by PSS have salts of 10 bytes; those of tokens are as long as the
+    /// hash.
+    @Test(arguments: hashes) func shortSaltsOfNISTAreRefused(hash: SignatureHash, name: String) throws {
+        var modulus: [UInt8] = []
+        var count = 0
+        let file = "asymmetric/RSA/FIPS_186-2/SigVerPSS_186-3.rsp"
+        for vector in try Vector.read(file) where ["mod = 2048", "mod = 3072", "mod = 4096"].contains(vector.section) {
+            if let n = try? vector.bytes("n") { modulus = Array(n) }
+            guard vector.fields["SHAAlg"] == name, try vector.text("Result").hasPrefix("P") else { continue }
+            let key = try RSA.Signing.PublicKey(n: modulus, e: Array(vector.bytes("e")))
+            let (signature, message) = try (vector.bytes("S"), vector.bytes("Msg"))
+            #expect(!key.isValidSignature(signature, for: message, padding: .pss, hash: hash))
+            count += 1
+        }
+        #expect(count == 9)
+        #expect(ERR_peek_error() == 0)
+    }
+
     /// Python's cryptography makes signatures with both paddings, and with two PSS variants that
     /// must be rejected.
-    @Test func bothPaddingsAgreeWithAnotherImplementation() async throws {
+    @Test(arguments: hashes)
+    func bothPaddingsAgreeWithAnotherImplementation(hash: SignatureHash, name: String) async throws {
         struct Question: Encodable {
             let key: String
+            let hash: String
             let message: Data
             let signatures: [String: Data]
         }
@@ -48,17 +74,25 @@ import Testing
         let key = try RSA.Signing.PrivateKey()
         let message = Data("header.claims".utf8)
         let own = [
-            "pkcs1v15": try key.signature(for: message, padding: .pkcs1v15),
-            "pss": try key.signature(for: message, padding: .pss),
+            "pkcs1v15": try key.signature(for: message, padding: .pkcs1v15, hash: hash),
+            "pss": try key.signature(for: message, padding: .pss, hash: hash),
         ]
-        let question = Question(key: key.pemRepresentation, message: message, signatures: own)
+        let question = Question(key: key.pemRepresentation, hash: name, message: message, signatures: own)
         let answer = try #require(try await Oracle.answers(of: "rsa_oracle.py", to: [question], as: Answer.self).first)
         #expect(answer.areValid == ["pkcs1v15": true, "pss": true])
         #expect([key.publicKey.n, key.publicKey.e] == [Array(answer.n), Array(answer.e)])
         let publicKey = try RSA.Signing.PublicKey(n: Array(answer.n), e: Array(answer.e))
         for padding in [RSA.Signing.Padding.pkcs1v15, .pss] {
-            let valid = answer.signatures.filter { publicKey.isValidSignature($1, for: message, padding: padding) }
+            let valid = answer.signatures.filter {
+                publicKey.isValidSignature($1, for: message, padding: padding, hash: hash)
+            }
             #expect(Array(valid.keys) == ["\(padding)"])
+            for other in SignatureHash.allCases where other != hash {
+                let isValid = answer.signatures.values.contains {
+                    publicKey.isValidSignature($0, for: message, padding: padding, hash: other)
+                }
+                #expect(!isValid, "\(other)")
+            }
         }
         #expect(answer.signatures.count == 4)
     }

@@ -1,7 +1,7 @@
 """Makes and checks RSA signatures with the package cryptography, for RSATests.
 
-Reads JSON lines of a private key, a message and its signatures by padding; writes a line for each: the numbers of the public
-key, signatures of its own, and whether those that it got are valid.
+Reads JSON lines of a private key, a hash, a message and its signatures by padding; writes a line for each: the numbers of the
+public key, signatures of its own, and whether those that it got are valid.
 """
 
 import base64
@@ -12,18 +12,20 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 
-SHA256 = hashes.SHA256()
-PADDINGS = {
-    "pkcs1v15": padding.PKCS1v15(),
-    "pss": padding.PSS(padding.MGF1(SHA256), 32),
-    "short salt": padding.PSS(padding.MGF1(SHA256), 20),
-    "other mask": padding.PSS(padding.MGF1(hashes.SHA512()), 32),
-}
+
+def paddings(algorithm):
+    size = algorithm.digest_size
+    return {
+        "pkcs1v15": padding.PKCS1v15(),
+        "pss": padding.PSS(padding.MGF1(algorithm), size),
+        "short salt": padding.PSS(padding.MGF1(algorithm), 20),
+        "other mask": padding.PSS(padding.MGF1(hashes.SHA224()), size),
+    }
 
 
-def is_valid(key, signature, message, name):
+def is_valid(key, signature, message, scheme, algorithm):
     try:
-        key.verify(signature, message, PADDINGS[name], SHA256)
+        key.verify(signature, message, scheme, algorithm)
         return True
     except InvalidSignature:
         return False
@@ -35,14 +37,17 @@ def answer(question):
     public = key.public_key()
     numbers = public.public_numbers()
     signatures = question["signatures"]
+    algorithm = getattr(hashes, question["hash"])()
+    schemes = paddings(algorithm)
     return {
         "n": base64.b64encode(numbers.n.to_bytes(key.key_size // 8, "big")).decode(),
         "e": base64.b64encode(numbers.e.to_bytes(3, "big")).decode(),
         "signatures": {
-            name: base64.b64encode(key.sign(message, scheme, SHA256)).decode() for name, scheme in PADDINGS.items()
+            name: base64.b64encode(key.sign(message, scheme, algorithm)).decode() for name, scheme in schemes.items()
         },
         "areValid": {
-            name: is_valid(public, base64.b64decode(text), message, name) for name, text in signatures.items()
+            name: is_valid(public, base64.b64decode(text), message, schemes[name], algorithm)
+            for name, text in signatures.items()
         },
     }
 

@@ -33,14 +33,14 @@ import Testing
         #expect(rules.algorithms == Set(TokenAlgorithm.allCases) && rules.nameClaim == "sub")
         #expect(!rules.createsUsers && !rules.includesPasswordUsers && !rules.allowsSessions)
         #expect(rules.roles == nil && rules.appsClaim == nil && rules.scopes == nil && rules.authorizedParties.isEmpty)
-        #expect(rules.formerIssuers.isEmpty)
+        #expect(rules.formerIssuers.isEmpty && rules.audienceClaim == nil)
     }
 
     @Test func everyKeyIsRead() throws {
         let oidc = try self.load(
             """
             {issuer: 'http://127.0.0.1:9/', audience: [a, b], algorithms: [EdDSA], authorizedParties: app,
-             formerIssuers: ['https://old.example'],
+             audienceClaim: client_id, formerIssuers: ['https://old.example'],
              name: {claim: email, prefix: corp.}, users: created, passwordUsers: true,
              roles: {claim: realm_access.roles, admin: [ops, root], otherwise: device}, apps: {claim: apps},
              scopes: {claim: scope, fetch: read, manage: [admin]}, leeway: 0, maxAge: 600, sessions: true,
@@ -50,7 +50,7 @@ import Testing
         )
         let rules = try #require(oidc).rules
         #expect(rules.audiences == ["a", "b"] && rules.algorithms == [.edDSA] && rules.authorizedParties == ["app"])
-        #expect(rules.formerIssuers == ["https://old.example"])
+        #expect(rules.formerIssuers == ["https://old.example"] && rules.audienceClaim == "client_id")
         #expect(rules.nameClaim == "email" && rules.namePrefix == "corp." && rules.createsUsers)
         #expect(rules.includesPasswordUsers && rules.allowsSessions && rules.leeway == 5 && rules.maximumAge == 600)
         #expect(rules.roles?.claim == "realm_access.roles" && rules.roles?.values == [.admin: ["ops", "root"]])
@@ -65,7 +65,8 @@ import Testing
         ("issuer: 'http://id.example.com'", "issuer: must be https"),
         ("issuer: 'https://id.example.com?x'", "issuer: must"),
         ("issuer: id.example.com", "issuer: must"), ("audience: null", "audience: is missing"),
-        ("audience: ''", "audience: is missing"), ("algorithms: [HS256]", "\"HS256\" must be one of"),
+        ("audienceClaim: scope", "audienceClaim: must be one of"), ("audience: ''", "audience: is missing"),
+        ("algorithms: [HS256]", "\"HS256\" must be one of"),
         ("algorithms: [none]", "\"none\" must be one of"), ("algorithms: []", "algorithms: needs"),
         ("users: some", "users: must be one of"), ("name: {prefix: 'a b'}", "name.prefix: must"),
         ("roles: {claim: groups}", "roles.claim: has no effect"), ("roles: {admin: [x]}", "roles.claim: is missing"),

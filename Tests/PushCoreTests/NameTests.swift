@@ -17,6 +17,38 @@ import Testing
         #expect(try #require(Username("Alice")) == #require(Username("aLICE")))
     }
 
+    /// Subjects of issuers, and their names.
+    @Test(arguments: [
+        ("alina", "alina"), ("auth0|5f7c8e", "auth0#7c5f7c8e"), ("google-oauth2|104527", "google-oauth2#7c104527"),
+        ("f:5e0c:alice", "f#3a5e0c#3aalice"), ("repo:acme/app:ref", "repo#3aacme#2fapp#3aref"),
+        ("o'brien+x@example.com", "o#27brien#2bx@example.com"), ("Ada Å", "Ada#20#c3#85"), ("a\u{0}", "a#00"),
+        ("a#b", "a#b"), ("a#7", "a#7"), ("#", "#"), ("##", "##"), ("a#7c", "a#237c"), ("a#7C", "a#237C"),
+        ("a#237c", "a#23237c"), ("##7c", "##237c"), ("#|", "##7c"), ("a#2|", "a#2#7c"), ("#7#7c", "#7#237c"),
+        ("A|", "A#7c"), (".", "."),
+    ]) func subjectsAreEscaped(subject: String, name: String) throws {
+        #expect(try #require(Username(escaping: subject)).description == name)
+        #expect(try #require(Username(escaping: subject, after: "idp#")).description == "idp#\(name)")
+    }
+
+    /// All texts of up to four of these characters, which are those of the escaped form.
+    @Test func differentSubjectsHaveDifferentNames() throws {
+        var texts = [""]
+        var names: Set<String> = []
+        for _ in 0..<4 {
+            texts = texts.flatMap { text in ["#", "2", "3", "7", "c", "|"].map { text + $0 } }
+            for text in texts { names.insert(try #require(Username(escaping: text)).description) }
+        }
+        #expect(names.count == 6 + 36 + 216 + 1296)
+    }
+
+    @Test func nameOfASubjectHasUpToAHundredCharacters() {
+        #expect(Username(escaping: String(repeating: "|", count: 33) + "x")?.description.count == 100)
+        #expect(Username(escaping: String(repeating: "|", count: 33) + "xx") == nil)
+        #expect(Username(escaping: String(repeating: "x", count: 98), after: "id.") == nil)
+        #expect(Username(escaping: String(repeating: "x", count: 1_000_000)) == nil)
+        #expect(Username(escaping: "") == nil)
+    }
+
     @Test func rolesAreOrderedByTheirRights() {
         #expect(Role.device < .publisher)
         #expect(Role.publisher < .admin)

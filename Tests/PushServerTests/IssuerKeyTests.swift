@@ -113,7 +113,8 @@ import Testing
         let unusable: [[String: JSONValue?]] = [
             ["use": .string("enc")], ["key_ops": .array([.string("sign")])],
             ["kty": .string("oct"), "k": .string("AAAA")],
-            ["alg": .string("RS512")], ["n": nil], ["n": .string("AQAB")], ["e": .string("AQABAQAB")],
+            ["alg": .string("ES256")], ["alg": .string("RSA-OAEP")], ["n": nil], ["n": .string("AQAB")],
+            ["e": .string("AQABAQAB")],
             ["e": .string("Ag")],
             ["n": .string(String(repeating: "A", count: 2000))], ["kty": .number(1)],
         ]
@@ -127,6 +128,71 @@ import Testing
         #expect(throws: IssuerDocumentError.self) { try IssuerKeySet(many.bytes) }
         for text in ["", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[]}"#] {
             #expect(throws: IssuerDocumentError.self) { try IssuerKeySet(Array(text.utf8)) }
+        }
+    }
+
+    /// Changes of a key, and the reason why it is skipped.
+    private static let unusable: [([String: JSONValue?], String)] = [
+        (["kty": .string("AKP")], "kty"), (["kty": nil], "kty"), (["kty": .string("EC")], "crv"),
+        (["kty": .string("EC"), "crv": .string("secp256k1")], "crv"),
+        (["kty": .string("OKP"), "crv": .string("X25519")], "crv"), (["use": .string("enc")], "use"),
+        (["key_ops": .array([.string("encrypt")])], "key_ops"), (["alg": .string("RSA-OAEP")], "alg"),
+        (["n": .string(String(repeating: "_", count: 170) + "8")], "2048"), (["e": nil], "e is missing"),
+        (["n": nil, "x5c": .array([.string("MIIB")])], "n is missing"),
+        (["kty": .string("EC"), "crv": .string("P-256"), "x": .string("AA"), "y": .string("AA")], "point"),
+    ]
+
+    @Test(arguments: unusable)
+    func setWithAnUnusableKeyStaysUsable(changes: [String: JSONValue?], reason: String) throws {
+        let odd = self.issuer.key(.rs256, changes.merging(["kid": .string("odd")]) { $1 })
+        let keys = try TestIssuer.keySet([odd, .null, self.issuer.key(.es256)])
+        #expect(try keys.verifies(SignedToken(self.issuer.token(.es256)[...], algorithms: [.es256])))
+        #expect(keys.skipped.count == 2)
+        let description = try #require(keys.skipped.first).description
+        #expect(description.hasPrefix("odd: ") && description.contains(reason), "\(description)")
+    }
+
+    /// The server reads keys of its issuer only, so it needs no certificate.
+    @Test func keyWithABrokenCertificateIsUsed() throws {
+        let key = self.issuer.key(.es384, ["x5c": .array([.string("!")]), "x5t": .number(1)])
+        let keys = try TestIssuer.keySet([key])
+        #expect(keys.skipped.isEmpty)
+        #expect(try keys.verifies(SignedToken(self.issuer.token(.es384)[...], algorithms: [.es384])))
+    }
+
+    @Test func skippedKeyIsReportedOnce() throws {
+        let (keys, now) = (self.known.keys, self.fixture.clock.now)
+        func read(_ skipped: String...) throws -> [String] {
+            let odd = skipped.map { self.issuer.key(.rs256, ["kid": .string($0), "use": .string("enc")]) }
+            let set = try TestIssuer.keySet(odd + [self.issuer.key(.es256)])
+            return keys.end(keys.begin(), with: set, now: now).map(\.description)
+        }
+        #expect(try read("a") == ["a: use is not sig"])
+        #expect(try read("a") == [])
+        #expect(keys.end(keys.begin(), with: nil, now: now).isEmpty)
+        #expect(try read("a", "b") == ["b: use is not sig"])
+        #expect(try read(String(repeating: "k", count: 5000)).map(\.utf8.count).max() ?? 0 < 150)
+    }
+
+    @Test func setWithoutAUsableKeyNamesTheReasons() {
+        let key = self.issuer.key(.rs256, ["kid": .string("odd"), "use": .string("enc")])
+        #expect(throws: IssuerDocumentError("the key set has no key that verifies tokens: odd: use is not sig")) {
+            try TestIssuer.keySet([key])
+        }
+    }
+
+    /// A key without `alg` may sign with each algorithm of its kind.
+    @Test func keyWithoutAnAlgorithmVerifiesAllOfItsKind() throws {
+        for algorithm in TokenAlgorithm.allCases {
+            let keys = try TestIssuer.keySet([self.issuer.key(algorithm, ["alg": nil])])
+            for other in TokenAlgorithm.allCases {
+                let token = try SignedToken(
+                    self.issuer.token(other, header: ["kid": nil])[...],
+                    algorithms: Set(TokenAlgorithm.allCases)
+                )
+                let isOfRSA = [algorithm, other].allSatisfy { $0.rawValue.contains("S") && !$0.rawValue.contains("E") }
+                #expect(keys.verifies(token) == (isOfRSA || algorithm == other), "\(algorithm) \(other)")
+            }
         }
     }
 

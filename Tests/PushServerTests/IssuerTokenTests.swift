@@ -56,7 +56,7 @@ import Testing
     @Test(
         arguments: [
             (["alg": .string("none")], "algorithm"), (["alg": .string("HS256")], "algorithm"),
-            (["alg": .string("ES384")], "algorithm"), (["alg": .string("es256")], "algorithm"),
+            (["alg": .string("ES256K")], "algorithm"), (["alg": .string("es256")], "algorithm"),
             (["alg": nil], "algorithm"),
             (["alg": .number(1)], "alg must"), (["typ": .string("logout+jwt")], "typ"),
             (["typ": .string("dpop+jwt")], "typ"),
@@ -97,7 +97,9 @@ import Testing
             (["aud": .array([.string("sealpost"), .number(1)])], "aud"), (["aud": .object([])], "aud"),
             (["azp": .array([])], "azp"), (["sub": nil], "sub"), (["sub": .string("")], "sub"),
             (["sub": .number(7)], "sub"),
-            (["sub": .string("no name")], "name of a user"), (["sub": .string("..")], "name of a user"),
+            (["sub": .string(String(repeating: "|", count: 34))], "more than 100"),
+            (["sub": .string("..")], "name of a user"), (["aud": .null], "aud must"),
+            (["aud": nil, "client_id": .string("sealpost")], "aud is missing"),
             (["exp": nil], "exp"), (["exp": .string("1800000600")], "exp"), (["exp": .number(digits: "1e12")], "exp"),
             (["exp": .number(digits: "-1")], "exp"), (["exp": .number(digits: "99999999999999999999")], "exp"),
             (["exp": .number(digits: "253402300800")], "exp"), (["exp": .number(digits: "1e400")], "exp"),
@@ -195,7 +197,7 @@ import Testing
         rules.algorithms = [.es256]
         let fixture = try await ServerFixture(issuer: self.issuer.issuer(rules))
         #expect(try await fixture.send(bearing: self.issuer.token(.es256)).status == .ok)
-        for algorithm in [TokenAlgorithm.rs256, .ps256, .edDSA] {
+        for algorithm in TokenAlgorithm.allCases where algorithm != .es256 {
             try await fixture.send(bearing: self.issuer.token(algorithm)).expectProblem(
                 .invalidBearerToken,
                 "algorithm"
@@ -219,6 +221,123 @@ import Testing
         {
             try await fixture.send(bearing: self.issuer.token(claims)).expectProblem(.invalidBearerToken, "azp")
         }
+    }
+
+    /// Only a token without `aud` has its audience in the configured claim: one for another
+    /// service stays refused, whoever got it.
+    @Test(arguments: ["client_id", "azp"])
+    func audienceClaimStandsForAMissingAudience(claim: String) async throws {
+        var rules = TestIssuer.rules
+        rules.audienceClaim = claim
+        let fixture = try await ServerFixture(issuer: self.issuer.issuer(rules))
+        let other = claim == "azp" ? "client_id" : "azp"
+        for claims in [
+            ["aud": nil, claim: .string("sealpost")], [claim: .string("app")], [claim: nil],
+            ["aud": nil, claim: .string("sealpost"), other: .string("app")],
+        ] as [[String: JSONValue?]] {
+            let response = try await fixture.send(bearing: self.issuer.token(claims))
+            #expect(response.status == .ok, "\(claims) \(response.text)")
+        }
+        for (claims, reason) in [
+            (["aud": nil], "aud is missing, and so is \(claim)"),
+            (["aud": nil, other: .string("sealpost")], "aud is missing, and so is \(claim)"),
+            (["aud": nil, claim: .string("app")], "\(claim) is not for this server"),
+            (["aud": nil, claim: .array([.string("sealpost")])], "\(claim) must be a string"),
+            (["aud": .string("other"), claim: .string("sealpost")], "aud is not for this server"),
+            (["aud": .null, claim: .string("sealpost")], "aud must"),
+            (["aud": .array([]), claim: .string("sealpost")], "aud is not for this server"),
+        ] as [([String: JSONValue?], String)] {
+            let response = try await fixture.send(bearing: self.issuer.token(claims))
+            try response.expectProblem(.invalidBearerToken, reason)
+        }
+    }
+
+    /// A change of the header or the claims, and parts of the log's line.
+    @Test(
+        arguments: [
+            (
+                ["alg": .string("HS256")], [:],
+                ["mismatch=algorithm", "found=HS256", "expected=ES256, ES384, ES512, Ed"]
+            ),
+            (
+                [:], ["iss": .string("https://id.example")],
+                [
+                    "mismatch=issuer", "found=https://id.example ", "expected=https://id.example/realm ",
+                ]
+            ),
+            ([:], ["iss": nil], ["mismatch=issuer", "found=nothing"]),
+            (
+                [:], ["aud": .array([.string("a"), .string("b")])],
+                [
+                    "mismatch=audience", "found=a, b ", "expected=sealpost ", "reason=aud is not for this server",
+                ]
+            ),
+            (
+                [:], ["exp": .number(1_800_000_000 - 75)],
+                [
+                    "mismatch=expired", "found=exp 75 s ago", "expected=less than 0 s ago, with 0 s of leeway",
+                ]
+            ),
+            (
+                [:], ["iat": .number(1_800_000_000 - 86_400)],
+                [
+                    "mismatch=expired", "found=iat 86400 s ago", "expected=less than 86400 s ago",
+                ]
+            ),
+            ([:], ["iat": .number(1_800_000_090)], ["mismatch=early", "found=iat in 90 s", "expected=in at most 0 s"]),
+            ([:], ["nbf": .number(1_800_000_090)], ["mismatch=early", "found=nbf in 90 s"]),
+            ([:], ["sub": nil], ["mismatch=claim", "reason=sub is missing"]),
+            (["typ": .string("logout+jwt")], [:], ["mismatch=form", "reason=typ must"]),
+            (
+                ["kid": .string("k9")], [:],
+                ["mismatch=kid", "found=k9 for ES256", "expected=RS256 for RS256, RS384 for"]
+            ),
+            (["kid": .string("EdDSA")], [:], ["mismatch=kid", "found=EdDSA for ES256", "EdDSA for EdDSA"]),
+        ] as [([String: JSONValue?], [String: JSONValue?], [String])]
+    )
+    func mismatchIsLoggedAndNotAnswered(
+        header: [String: JSONValue?],
+        claims: [String: JSONValue?],
+        parts: [String]
+    ) async throws {
+        let token = try self.issuer.token(header: header, claims)
+        async let answer = self.fixture.send(bearing: token)
+        if parts[0] == "mismatch=kid" { try await self.readAgain() }
+        let response = try await answer
+        #expect(response.status == .unauthorized)
+        let lines = self.fixture.log.lines.filter { $0.contains("issuer's token refused") }
+        let line = try #require(lines.first)
+        #expect(lines.count == 1 && line.hasPrefix("notice") && line.contains("tokens=1"))
+        for part in parts { #expect(line.contains(part), "\(part) in \(line)") }
+        for part in token.split(separator: ".") {
+            #expect(!self.fixture.log.lines.contains { $0.contains(part) }, "\(part)")
+        }
+        #expect(!self.fixture.log.lines.contains { $0.contains("alina") })
+        for value in parts where value.hasPrefix("expected=") {
+            #expect(!response.text.contains(value.dropFirst("expected=".count)), "\(response.text)")
+        }
+    }
+
+    @Test func refusedTokensLogALineInTenSecondsForEachMismatch() async throws {
+        func lines() -> [String] { self.fixture.log.lines.filter { $0.contains("issuer's token refused") } }
+        let long = try self.issuer.token(["aud": .string(String(repeating: "a", count: 4000) + "\n")])
+        for _ in 0..<20 { _ = try await self.fixture.send(bearing: long) }
+        #expect(lines().count == 1)
+        #expect(lines().allSatisfy { $0.utf8.count < 1000 })
+        _ = try await self.fixture.send(bearing: self.issuer.token(["sub": nil]))
+        #expect(lines().count == 2)
+        self.issuer.clock.advance(by: 10)
+        _ = try await self.fixture.send(bearing: long)
+        #expect(lines().count == 3)
+        #expect(lines().last?.contains("tokens=20") == true, "\(lines())")
+    }
+
+    @Test func tokenThatNeedsAnAccountLogsNoMismatch() async throws {
+        var rules = TestIssuer.rules
+        rules.createsUsers = false
+        let fixture = try await ServerFixture(issuer: self.issuer.issuer(rules))
+        try await fixture.send(bearing: self.issuer.token()).expectProblem(.accountRefused)
+        #expect(!fixture.log.lines.contains { $0.contains("issuer's token refused") })
     }
 
     @Test func anIssuersTokenIsInvalidWithoutAConfiguredIssuer() async throws {

@@ -19,8 +19,9 @@ struct TestIssuer: Sendable {
     private let keys: SampleKeys
     let clock: ManualClock
 
-    init(_ clock: ManualClock) throws {
-        self.keys = try Self.keys.get()
+    /// `hasOwnKeys` makes new keys; all other issuers have the same, since making them takes long.
+    init(_ clock: ManualClock, hasOwnKeys: Bool = false) throws {
+        self.keys = try hasOwnKeys ? SampleKeys() : Self.keys.get()
         self.clock = clock
     }
 
@@ -45,7 +46,11 @@ struct TestIssuer: Sendable {
     }
 
     func keySet(_ algorithms: [TokenAlgorithm] = TokenAlgorithm.allCases) throws -> IssuerKeySet {
-        try IssuerKeySet(JSONValue.object([.init("keys", .array(algorithms.map(self.keys.json)))]).bytes)
+        try Self.keySet(algorithms.map(self.keys.json))
+    }
+
+    static func keySet(_ keys: [JSONValue]) throws -> IssuerKeySet {
+        try IssuerKeySet(JSONValue.object([.init("keys", .array(keys))]).bytes)
     }
 
     /// Returns the key of an algorithm as the issuer publishes it, with changed members.
@@ -88,41 +93,41 @@ struct TestIssuer: Sendable {
 }
 
 private struct SampleKeys: Sendable {
-    let rsa = try? RSA.Signing.PrivateKey()
-    let p256 = P256.Signing.PrivateKey()
+    let rsa: RSA.Signing.PrivateKey
+    let ecdsa: [ECDSA.Curve: ECDSA.PrivateKey]
     let ed25519 = Curve25519.Signing.PrivateKey()
 
     init() throws {
-        _ = try #require(self.rsa)
+        self.rsa = try RSA.Signing.PrivateKey()
+        self.ecdsa = Dictionary(
+            uniqueKeysWithValues: try ECDSA.Curve.allCases.map { ($0, try ECDSA.PrivateKey(on: $0)) }
+        )
     }
 
     func sign(_ message: Data, _ algorithm: TokenAlgorithm) throws -> Data {
-        switch algorithm {
-        case .rs256:
-            try #require(self.rsa).signature(for: message, padding: .pkcs1v15)
-        case .ps256: try #require(self.rsa).signature(for: message, padding: .pss)
-        case .es256: try self.p256.signature(for: message).rawRepresentation
-        case .edDSA: try self.ed25519.signature(for: message)
+        switch algorithm.method {
+        case .rsa(let padding, let hash): try self.rsa.signature(for: message, padding: padding, hash: hash)
+        case .ecdsa(let curve): try #require(self.ecdsa[curve]).signature(for: message)
+        case .ed25519: try self.ed25519.signature(for: message)
         }
     }
 
     func json(_ algorithm: TokenAlgorithm) -> JSONValue {
         func text(_ bytes: some Sequence<UInt8>) -> JSONValue { .string(Base64.url.text(of: bytes)) }
         let own: [JSONValue.Member]
-        switch algorithm {
-        case .rs256, .ps256:
-            let key = self.rsa?.publicKey
+        switch algorithm.method {
+        case .rsa:
+            let key = self.rsa.publicKey
+            own = [.init("kty", .string("RSA")), .init("n", text(key.n)), .init("e", text(key.e))]
+        case .ecdsa(let curve):
+            let point = self.ecdsa[curve]?.publicKey.rawRepresentation ?? Data()
+            let name = [ECDSA.Curve.p256: "P-256", .p384: "P-384", .p521: "P-521"][curve] ?? ""
             own = [
-                .init("kty", .string("RSA")), .init("n", text(key?.n ?? [])),
-                .init("e", text(key?.e ?? [])),
+                .init("kty", .string("EC")), .init("crv", .string(name)),
+                .init("x", text(point.prefix(curve.scalarByteCount))),
+                .init("y", text(point.suffix(curve.scalarByteCount))),
             ]
-        case .es256:
-            let point = self.p256.publicKey.rawRepresentation
-            own = [
-                .init("kty", .string("EC")), .init("crv", .string("P-256")), .init("x", text(point.prefix(32))),
-                .init("y", text(point.suffix(32))),
-            ]
-        case .edDSA:
+        case .ed25519:
             own = [
                 .init("kty", .string("OKP")), .init("crv", .string("Ed25519")),
                 .init("x", text(self.ed25519.publicKey.rawRepresentation)),

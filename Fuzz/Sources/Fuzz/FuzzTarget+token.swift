@@ -43,10 +43,27 @@ extension FuzzTarget {
         let audiences = claims["aud"] as? [String] ?? [claims["aud"] as? String ?? ""]
         try require(claims["iss"] as? String == self.rules.issuer, "iss of \(claims)")
         try require(audiences.allSatisfy { $0 == "s" } && !audiences.isEmpty, "aud of \(claims)")
-        try require(identity.name.description == claims["sub"] as? String, "sub of \(claims)")
+        try require(self.unescaped(identity.name.description) == claims["sub"] as? String, "sub of \(claims)")
         let end = (claims["exp"] as? Double ?? 0) + self.rules.leeway
         try require(identity.expiresAt > self.now, "\(identity) is not over")
         try require(identity.expiresAt.timeIntervalSince1970 <= end, "\(identity) ends with exp")
         try require(identity.rights.role != .admin || "\(claims)".contains("a"), "the role of \(claims)")
+    }
+
+    /// The subject of a name: `#` and two hexadecimal digits are a byte.
+    private static func unescaped(_ name: String) -> String {
+        let bytes = Array(name.utf8)
+        var (subject, place): ([UInt8], Int) = ([], 0)
+        while place < bytes.count {
+            let digits = bytes[place...].dropFirst().prefix(2).compactMap(\.hexDigitValue)
+            if bytes[place] == UInt8(ascii: "#"), digits.count == 2 {
+                subject.append(digits[0] << 4 | digits[1])
+                place += 3
+            } else {
+                subject.append(bytes[place])
+                place += 1
+            }
+        }
+        return String(decoding: subject, as: UTF8.self)
     }
 }

@@ -57,6 +57,8 @@ extension IssuerRules {
             )
             guard !self.algorithms.isEmpty else { throw section.error("algorithms", nil, "needs one or more") }
         }
+        let audienceClaim = try section.string("audienceClaim", oneOf: ["aud", "client_id", "azp"])
+        self.audienceClaim = audienceClaim == "aud" ? nil : audienceClaim
         self.formerIssuers = Set(try section.strings("formerIssuers") ?? [])
         self.authorizedParties = Set(try section.strings("authorizedParties") ?? [])
         let name = try section.section("name")

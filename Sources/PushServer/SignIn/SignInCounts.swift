@@ -14,6 +14,8 @@ final class SignInCounts: Sendable {
         var counts: [Outcome: Int] = [:]
         var logged: [Outcome: Int] = [:]
         var loggedAt = Date.distantPast
+        /// For each kind, the number of faults that no line has told yet.
+        var faults: [TokenFault.Kind: (count: Int, loggedAt: Date)] = [:]
     }
 
     /// Seconds between two lines.
@@ -34,9 +36,7 @@ final class SignInCounts: Sendable {
     func record(_ outcome: Outcome, from origin: PeerAddress?, now: Date) {
         let news: [Outcome: Int]? = self.state.withLock { state in
             state.counts[outcome, default: 0] += 1
-            let elapsed = now.timeIntervalSince(state.loggedAt)
-            let isDue = elapsed >= Self.interval || elapsed < -Self.slack
-            guard outcome != .right, isDue else { return nil }
+            guard outcome != .right, Self.isDue(after: state.loggedAt, now: now) else { return nil }
             state.loggedAt = now
             defer { state.logged = state.counts }
             return state.counts.merging(state.logged) { $0 - $1 }
@@ -49,6 +49,32 @@ final class SignInCounts: Sendable {
                 "busy": "\(news[.busy] ?? 0)", "latest": "\(origin?.description ?? "unknown")",
             ]
         )
+    }
+
+    /// Logs what does not match in a refused token of the issuer, with the number of tokens since
+    /// the last line of that kind. The line has neither the token nor its subject and name.
+    func record(_ fault: TokenFault, from origin: PeerAddress?, now: Date) {
+        let count: Int? = self.state.withLock { state in
+            var (count, loggedAt) = state.faults[fault.kind] ?? (0, .distantPast)
+            count += 1
+            let isDue = Self.isDue(after: loggedAt, now: now)
+            state.faults[fault.kind] = isDue ? (0, now) : (count, loggedAt)
+            return isDue ? count : nil
+        }
+        guard let count else { return }
+        var fields: Logger.Metadata = [
+            "mismatch": "\(fault.kind.rawValue)", "reason": "\(fault.detail.clipped(to: 200))",
+            "tokens": "\(count)", "latest": "\(origin?.description ?? "unknown")",
+        ]
+        if let found = fault.found { fields["found"] = "\(found.clipped(to: 200))" }
+        if let expected = fault.expected { fields["expected"] = "\(expected.clipped(to: 500))" }
+        self.logger.notice("issuer's token refused", metadata: fields)
+    }
+
+    /// Whether the next line may follow one of that time.
+    private static func isDue(after loggedAt: Date, now: Date) -> Bool {
+        let elapsed = now.timeIntervalSince(loggedAt)
+        return elapsed >= self.interval || elapsed < -self.slack
     }
 
     var samples: [MetricSample] {

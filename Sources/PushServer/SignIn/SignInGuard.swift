@@ -82,6 +82,11 @@ final class SignInGuard: Sendable {
         self.counts.record(.wrong, from: origin, now: now)
     }
 
+    /// Logs why a token of the issuer is refused, unless the answer is not 401.
+    func record(_ fault: TokenFault, from origin: PeerAddress?, now: Date) {
+        if fault.isLogged { self.counts.record(fault, from: origin, now: now) }
+    }
+
     // MARK: - Private
 
     private func check(

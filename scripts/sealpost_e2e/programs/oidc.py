@@ -44,11 +44,17 @@ class Issuer:
         self.keys = {
             "RS256": RSAKey.generate_key(2048, {"kid": "rsa", "use": "sig", "alg": "RS256"}),
             "PS256": RSAKey.generate_key(2048, {"kid": "pss", "use": "sig", "alg": "PS256"}),
+            "RS384": RSAKey.generate_key(2048, {"kid": "rsa384", "use": "sig", "alg": "RS384"}),
+            "RS512": RSAKey.generate_key(2048, {"kid": "rsa512", "use": "sig", "alg": "RS512"}),
+            "PS384": RSAKey.generate_key(2048, {"kid": "pss384", "use": "sig", "alg": "PS384"}),
+            "PS512": RSAKey.generate_key(2048, {"kid": "pss512", "use": "sig", "alg": "PS512"}),
             "ES256": ECKey.generate_key("P-256", {"kid": "ec", "use": "sig", "alg": "ES256"}),
+            "ES384": ECKey.generate_key("P-384", {"kid": "ec384", "use": "sig", "alg": "ES384"}),
+            "ES512": ECKey.generate_key("P-521", {"kid": "ec521", "use": "sig", "alg": "ES512"}),
             "EdDSA": OKPKey.generate_key("Ed25519", {"kid": "ed", "use": "sig", "alg": "EdDSA"}),
         }
-        # Published keys of algorithms that the configuration excludes.
-        self.others = [ECKey.generate_key("P-384", {"kid": "p384"}), RSAKey.generate_key(2048, {"kid": "enc", "use": "enc"})]
+        # Published, and skipped: neither verifies tokens.
+        self.others = [OKPKey.generate_key("X25519", {"kid": "x25519"}), RSAKey.generate_key(2048, {"kid": "enc", "use": "enc"})]
         self.published = [*self.keys.values(), *self.others]
         self.receiver = receiver.Receiver(certificate, key, self.answer)
         self.name = f"https://localhost:{self.receiver.port}/realm"
@@ -123,7 +129,10 @@ def forged(issuer):
         ("RS256 said, ES256 signed", signed({"alg": "RS256", "kid": "rsa"}, claims(), ec), "signature"),
         ("PS256 by the key for RS256", signed({"alg": "PS256", "kid": "rsa"}, claims(), keys["RS256"], "PS256"), "no such key"),
         ("PS256 said, RS256 signed", signed({"alg": "PS256", "kid": "pss"}, claims(), keys["PS256"], "RS256"), "signature"),
-        ("ES384", signed({"alg": "ES384", "kid": "p384"}, claims(), issuer.others[0], "ES384"), "algorithm"),
+        ("ES256K", signed({"alg": "ES256K", "kid": "ec"}, claims(), ec), "algorithm"),
+        ("ES384 by the key for ES256", signed({"alg": "ES384", "kid": "ec"}, claims(), keys["ES384"], "ES384"), "no such key"),
+        ("ES512 said, ES384 signed", signed({"alg": "ES512", "kid": "ec521"}, claims(), keys["ES384"], "ES384"), "signature"),
+        ("RS512 said, RS256 signed", signed({"alg": "RS512", "kid": "rsa512"}, claims(), keys["RS512"], "RS256"), "signature"),
         ("a key for encryption", signed({"alg": "RS256", "kid": "enc"}, claims(), issuer.others[1], "RS256"), "no such key"),
         ("jwk", signed({**ec_header, "jwk": public}, claims(), stranger), "jwk"),
         ("x5c", signed({**ec_header, "x5c": [base64.b64encode(der).decode()]}, claims(), ec), "x5c"),

@@ -26,6 +26,7 @@ extension Authenticator {
             self.gate.recordRight(now: now)
             return caller
         } catch let fault as TokenFault {
+            self.gate.record(fault, from: origin, now: now)
             if fault.isGuess { throw self.gate.refusal(fault.problem, from: origin, now: now) }
             self.gate.recordWrong(from: origin, now: now)
             throw fault.problem

@@ -28,7 +28,10 @@ package struct Issuer: Sendable {
             found = self.keys.current(now: self.now())
         }
         guard let (keys, generation) = found else { throw .unavailable }
-        guard keys.hasKey(for: token) else { throw .unknownKey }
+        guard keys.hasKey(for: token) else {
+            let found = "\(token.keyID ?? "no kid") for \(token.algorithm.rawValue)"
+            throw .mismatch(.kid, "the issuer has no such key", found: found, expected: keys.names)
+        }
         guard keys.verifies(token) else { throw .signature }
         return (identity, generation)
     }

@@ -9,9 +9,11 @@ package struct IssuerKeySet: Sendable {
     static let maximumCount = 100
 
     private let keys: [Key]
+    /// The entries that verify no token here.
+    let skipped: [SkippedKey]
 
-    /// Reads a set. Leaves out unreadable keys, and keys of other kinds or for other uses (RFC
-    /// 7517 section 5).
+    /// Reads a set. Skips unreadable keys, and keys of other kinds or for other uses (RFC 7517
+    /// section 5).
     ///
     /// Throws if the text is not a key set, has more than `maximumCount` keys, or has no key that
     /// could verify a token.
@@ -22,8 +24,29 @@ package struct IssuerKeySet: Sendable {
         guard entries.count <= Self.maximumCount else {
             throw IssuerDocumentError("the key set has more than \(Self.maximumCount) keys")
         }
-        self.keys = entries.compactMap { Key($0) }
-        guard !self.keys.isEmpty else { throw IssuerDocumentError("the key set has no RSA, P-256 or Ed25519 key") }
+        var (keys, skipped): ([Key], [SkippedKey]) = ([], [])
+        for entry in entries {
+            do throws(UnusableKey) {
+                keys.append(try Key(entry))
+            } catch {
+                skipped.append(SkippedKey(id: entry["kid"]?.text, reason: error.reason))
+            }
+        }
+        guard !keys.isEmpty else {
+            let reasons = skipped.prefix(5).map(\.description).joined(separator: ", ")
+            throw IssuerDocumentError(
+                "the key set has no key that verifies tokens" + (reasons.isEmpty ? "" : ": \(reasons)")
+            )
+        }
+        (self.keys, self.skipped) = (keys, skipped)
+    }
+
+    /// The keys' ids and algorithms, for the log.
+    var names: [String] {
+        self.keys.map { key in
+            let algorithms = key.algorithms.map(\.rawValue).sorted().joined(separator: "/")
+            return "\(key.id ?? "no kid") for \(algorithms)"
+        }
     }
 
     /// Whether the other set has all of these keys, too.
@@ -49,6 +72,18 @@ package struct IssuerKeySet: Sendable {
     }
 }
 
+/// A key of a set that verifies no token here.
+package struct SkippedKey: Sendable, Hashable, CustomStringConvertible {
+    let id: String?
+    let reason: String
+
+    package var description: String { "\((self.id ?? "no kid").clipped(to: 100)): \(self.reason)" }
+}
+
+private struct UnusableKey: Error {
+    let reason: String
+}
+
 /// A key of a set.
 private struct Key: Sendable {
     let id: String?
@@ -57,31 +92,21 @@ private struct Key: Sendable {
     /// Equal for the same key under the same id.
     let identity: [String?]
 
-    /// `nil` for a key that cannot verify tokens.
-    init?(_ value: JSONValue) {
-        guard case .object = value, value["use"]?.text ?? "sig" == "sig" else { return nil }
-        if case .array(let uses) = value["key_ops"], !uses.contains(.string("verify")) { return nil }
-        func bytes(_ name: String) -> [UInt8]? { value[name]?.text.flatMap { Base64.url.bytes(in: $0.utf8) } }
-        var algorithms: Set<TokenAlgorithm>
-        switch (value["kty"]?.text, value["crv"]?.text) {
-        case ("RSA", _):
-            guard let n = bytes("n"), let e = bytes("e"), let key = Material(rsaModulus: n, exponent: e) else {
-                return nil
-            }
-            (self.material, algorithms) = (key, [.rs256, .ps256])
-        case ("EC", "P-256"):
-            guard let x = bytes("x"), let y = bytes("y"), let key = Material(x: x, y: y) else { return nil }
-            (self.material, algorithms) = (key, [.es256])
-        case ("OKP", "Ed25519"):
-            guard let x = bytes("x"), let key = Material(ed25519: x) else { return nil }
-            (self.material, algorithms) = (key, [.edDSA])
-        default: return nil
+    /// Throws for a key that cannot verify tokens. Ignores certificates (`x5c`): the set's own
+    /// connection vouches for its keys.
+    init(_ value: JSONValue) throws(UnusableKey) {
+        guard case .object = value else { throw UnusableKey(reason: "not an object") }
+        guard value["use"]?.text ?? "sig" == "sig" else { throw UnusableKey(reason: "use is not sig") }
+        if case .array(let uses) = value["key_ops"], !uses.contains(.string("verify")) {
+            throw UnusableKey(reason: "key_ops lacks verify")
         }
+        let material = try Material(value)
+        var algorithms = TokenAlgorithm.allCases.filter { material.suits($0.method) }
         if let name = value["alg"]?.text {
             algorithms = algorithms.filter { $0.rawValue == name }
-            guard !algorithms.isEmpty else { return nil }
+            guard !algorithms.isEmpty else { throw UnusableKey(reason: "alg does not suit the key, or is not known") }
         }
-        self.algorithms = algorithms
+        (self.material, self.algorithms) = (material, Set(algorithms))
         self.id = value["kid"]?.text
         self.identity = ["kid", "alg", "n", "e", "x", "y"].map { value[$0]?.text }
     }
@@ -90,43 +115,80 @@ private struct Key: Sendable {
 /// A public key that verifies signatures.
 private enum Material: Sendable {
     case rsa(RSA.Signing.PublicKey)
-    case p256(P256.Signing.PublicKey)
+    case ecdsa(ECDSA.PublicKey)
     case ed25519(Curve25519.Signing.PublicKey)
 
     /// The length of the modulus in bytes: verification with a longer one would take long.
     private static let modulus = 256...1024
     private static let maximumExponent = 4
 
-    init?(rsaModulus n: [UInt8], exponent e: [UInt8]) {
-        guard Self.modulus.contains(n.count), (1...Self.maximumExponent).contains(e.count) else { return nil }
-        guard let key = try? RSA.Signing.PublicKey(n: n, e: e) else { return nil }
-        self = .rsa(key)
+    init(_ value: JSONValue) throws(UnusableKey) {
+        func bytes(_ name: String) throws(UnusableKey) -> [UInt8] {
+            guard let bytes = value[name]?.text.flatMap({ Base64.url.bytes(in: $0.utf8) }) else {
+                throw UnusableKey(reason: "\(name) is missing, or is not base64url")
+            }
+            return bytes
+        }
+        switch (value["kty"]?.text, value["crv"]?.text) {
+        case ("RSA", _):
+            let (n, e) = (try bytes("n"), try bytes("e"))
+            guard
+                Self.modulus.contains(n.count), (1...Self.maximumExponent).contains(e.count),
+                let key = try? RSA.Signing.PublicKey(n: n, e: e)
+            else { throw UnusableKey(reason: "RSA needs 2048 to 8192 bits and a usual exponent") }
+            self = .rsa(key)
+        case ("EC", "P-256"): self = try Self.point(.p256, try bytes("x"), try bytes("y"))
+        case ("EC", "P-384"): self = try Self.point(.p384, try bytes("x"), try bytes("y"))
+        case ("EC", "P-521"): self = try Self.point(.p521, try bytes("x"), try bytes("y"))
+        case ("OKP", "Ed25519"):
+            guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: try bytes("x")) else {
+                throw UnusableKey(reason: "x is not a key on Ed25519")
+            }
+            self = .ed25519(key)
+        case ("EC", _), ("OKP", _): throw UnusableKey(reason: "crv is not P-256, P-384, P-521 or Ed25519")
+        default: throw UnusableKey(reason: "kty is not RSA, EC or OKP")
+        }
     }
 
-    init?(x: [UInt8], y: [UInt8]) {
-        guard x.count == 32, y.count == 32 else { return nil }
-        guard let key = try? P256.Signing.PublicKey(rawRepresentation: x + y) else { return nil }
-        self = .p256(key)
+    private static func point(_ curve: ECDSA.Curve, _ x: [UInt8], _ y: [UInt8]) throws(UnusableKey) -> Material {
+        let length = curve.scalarByteCount
+        guard
+            x.count == length, y.count == length,
+            let key = try? ECDSA.PublicKey(rawRepresentation: x + y, on: curve)
+        else { throw UnusableKey(reason: "x and y are not a point on the curve") }
+        return .ecdsa(key)
     }
 
-    init?(ed25519 x: [UInt8]) {
-        guard let key = try? Curve25519.Signing.PublicKey(rawRepresentation: x) else { return nil }
-        self = .ed25519(key)
+    func suits(_ method: TokenAlgorithm.Method) -> Bool {
+        switch (self, method) {
+        case (.rsa, .rsa), (.ed25519, .ed25519): true
+        case (.ecdsa(let key), .ecdsa(let curve)): key.curve == curve
+        default: false
+        }
     }
 
     func verifies(_ token: SignedToken) -> Bool {
-        switch (self, token.algorithm) {
-        case (.rsa(let key), .rs256): key.isValidSignature(token.signature, for: token.message, padding: .pkcs1v15)
-        case (.rsa(let key), .ps256): key.isValidSignature(token.signature, for: token.message, padding: .pss)
-        case (.p256(let key), .es256):
-            // A signature of another length is invalid.
-            if let signature = try? P256.Signing.ECDSASignature(rawRepresentation: token.signature) {
-                key.isValidSignature(signature, for: token.message)
-            } else {
-                false
-            }
-        case (.ed25519(let key), .edDSA): key.isValidSignature(token.signature, for: token.message)
+        switch (self, token.algorithm.method) {
+        case (.rsa(let key), .rsa(let padding, let hash)):
+            key.isValidSignature(token.signature, for: token.message, padding: padding, hash: hash)
+        case (.ecdsa(let key), .ecdsa(let curve)):
+            key.curve == curve && key.isValidSignature(token.signature, for: token.message)
+        case (.ed25519(let key), .ed25519): key.isValidSignature(token.signature, for: token.message)
         default: false
         }
+    }
+}
+
+extension String {
+    /// The first Unicode scalars: texts of tokens and key sets are short in the log.
+    func clipped(to count: Int) -> String {
+        guard
+            let end = self.unicodeScalars.index(
+                self.startIndex,
+                offsetBy: count,
+                limitedBy: self.endIndex
+            ), end < self.endIndex
+        else { return self }
+        return self[..<end] + "…"
     }
 }

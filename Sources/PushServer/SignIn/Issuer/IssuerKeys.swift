@@ -26,6 +26,8 @@ package final class IssuerKeys: Sendable {
 
     private struct State {
         var keys: IssuerKeySet?
+        /// The keys that the last read skipped.
+        var skipped: Set<SkippedKey> = []
         var readAt: Date?
         /// Changes whenever a key is removed.
         var generation = 0
@@ -76,9 +78,16 @@ package final class IssuerKeys: Sendable {
     }
 
     /// Ends a read. If `keys` is `nil`, it has failed, and the old keys stay.
-    package func end(_ reading: Int, with keys: IssuerKeySet?, now: Date) {
-        let signals = self.state.withLock { state in
+    ///
+    /// Returns the keys that it skipped and the read before did not, so that the log names each
+    /// once.
+    @discardableResult
+    package func end(_ reading: Int, with keys: IssuerKeySet?, now: Date) -> [SkippedKey] {
+        let (signals, skipped) = self.state.withLock { state in
+            var skipped: [SkippedKey] = []
             if let keys {
+                skipped = keys.skipped.filter { !state.skipped.contains($0) }
+                state.skipped = Set(keys.skipped)
                 if state.keys?.isContained(in: keys) == false { state.generation += 1 }
                 state.keys = keys
                 state.readAt = now
@@ -88,9 +97,10 @@ package final class IssuerKeys: Sendable {
                 state.waiters[number]?.outcome = keys == nil ? .failed : .done
                 signals.append(waiter.signal)
             }
-            return signals
+            return (signals, skipped)
         }
         for signal in signals { signal.set() }
+        return skipped
     }
 
     /// Waits for a read that begins from now on.

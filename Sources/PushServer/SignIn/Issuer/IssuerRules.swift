@@ -25,6 +25,9 @@ package struct IssuerRules: Sendable {
     package var formerIssuers: Set<String> = []
     /// At least one must be in `aud`.
     package var audiences: Set<String>
+    /// The claim that has the audience of a token without `aud`, such as the access tokens of
+    /// Amazon Cognito; `nil`: the server refuses these tokens.
+    package var audienceClaim: String?
     package var algorithms = Set(TokenAlgorithm.allCases)
     /// The clients that the issuer may have issued a token to, by `azp` or `client_id`. If empty,
     /// any client, but then a token may have no other audience.
@@ -60,8 +63,9 @@ package struct IssuerRules: Sendable {
 
     /// The identity and the rights in a token's claims. The caller must also verify the signature.
     func identity(in claims: TokenObject, now: Date) throws(TokenFault) -> IssuedIdentity {
-        guard try claims.text("iss")?.utf8.elementsEqual(self.issuer.utf8) == true else {
-            throw .claim("iss is not the configured issuer")
+        let issuer = try claims.text("iss")
+        guard issuer?.utf8.elementsEqual(self.issuer.utf8) == true else {
+            throw .mismatch(.issuer, "iss is not the configured issuer", found: issuer, expected: [self.issuer])
         }
         try self.checkAudience(of: claims)
         // RFC 7800, RFC 8705 and RFC 9449: such a token proves nothing unless its holder shows a
@@ -74,8 +78,11 @@ package struct IssuerRules: Sendable {
         guard let text = try claims.text(self.nameClaim), !text.isEmpty else {
             throw .claim("\(self.nameClaim) is missing, which has the user's name")
         }
-        guard let name = Username(self.namePrefix + text), ![".", ".."].contains(name.description) else {
-            throw .claim("\(self.nameClaim) is not the name of a user: 1 to 100 letters, digits, -, _, @, # or .")
+        guard let name = Username(escaping: text, after: self.namePrefix) else {
+            throw .claim("\(self.nameClaim) makes a user name of more than \(Username.maximumLength) characters")
+        }
+        guard ![".", ".."].contains(name.description) else {
+            throw .claim("\(self.nameClaim) is not the name of a user: it must not be . or ..")
         }
         return IssuedIdentity(
             subject: subject,
@@ -91,38 +98,93 @@ package struct IssuerRules: Sendable {
     }
 
     private func checkAudience(of claims: TokenObject) throws(TokenFault) {
-        let audiences: [String]
-        switch claims["aud"] {
-        case .string(let text): audiences = [text]
-        case .array(let elements):
-            audiences = elements.compactMap(\.text)
-            guard audiences.count == elements.count else { throw .claim("aud must have strings only") }
-        default: throw .claim("aud is missing")
+        let audiences = try self.audiences(of: claims)
+        func mismatch(_ detail: String) -> TokenFault {
+            .mismatch(
+                .audience,
+                detail,
+                found: audiences.joined(separator: ", "),
+                expected: self.audiences.sorted()
+            )
         }
-        guard audiences.contains(where: self.audiences.contains) else { throw .claim("aud is not for this server") }
+        guard audiences.contains(where: self.audiences.contains) else {
+            throw mismatch("\(self.audienceName(claims)) is not for this server")
+        }
         let (party, client) = (try claims.text("azp"), try claims.text("client_id"))
         if self.authorizedParties.isEmpty {
             // Any other audience could use here a token that it received.
             guard audiences.allSatisfy(self.audiences.contains) else {
-                throw .claim("aud has others as well, and no authorizedParties are configured")
+                throw mismatch("aud has others as well, and no authorizedParties are configured")
             }
         } else {
             guard let party = party ?? client, self.authorizedParties.contains(party) else {
-                throw .claim("azp or client_id is not one of authorizedParties")
+                throw .mismatch(
+                    .party,
+                    "azp or client_id is not one of authorizedParties",
+                    found: party ?? client,
+                    expected: self.authorizedParties.sorted()
+                )
             }
         }
+    }
+
+    private func audiences(of claims: TokenObject) throws(TokenFault) -> [String] {
+        switch claims["aud"] {
+        case .string(let text): return [text]
+        case .array(let elements):
+            let audiences = elements.compactMap(\.text)
+            guard audiences.count == elements.count else { throw .claim("aud must have strings only") }
+            return audiences
+        case nil:
+            guard let audienceClaim else { throw .claim("aud is missing") }
+            guard let text = try claims.text(audienceClaim) else {
+                throw .claim("aud is missing, and so is \(audienceClaim)")
+            }
+            return [text]
+        default: throw .claim("aud must be a string or a list of strings")
+        }
+    }
+
+    /// The claim with the audience. `aud` always decides if the token has it: otherwise a token
+    /// for another service would be accepted because of its client.
+    private func audienceName(_ claims: TokenObject) -> String {
+        claims["aud"] == nil ? self.audienceClaim ?? "aud" : "aud"
     }
 
     /// The time at which the token was issued, and the time until which it is accepted.
     private func times(of claims: TokenObject, now: Date) throws(TokenFault) -> (issuedAt: Date, end: Date) {
         guard let expiry = try claims.time("exp") else { throw .claim("exp is missing") }
         guard let issuedAt = try claims.time("iat") else { throw .claim("iat is missing") }
-        guard issuedAt <= now + self.leeway else { throw .claim("iat is in the future") }
-        if let start = try claims.time("nbf"), start > now + self.leeway { throw .claim("nbf is in the future") }
+        try self.check("iat", issuedAt, isPast: now)
+        if let start = try claims.time("nbf") { try self.check("nbf", start, isPast: now) }
         let end = min(expiry, issuedAt + self.maximumAge) + self.leeway
-        guard now < end else { throw .expired }
+        guard now < end else {
+            let isByAge = issuedAt + self.maximumAge <= expiry
+            let age = Self.seconds(isByAge ? issuedAt : expiry, now)
+            let limit = Int((isByAge ? self.maximumAge : 0) + self.leeway)
+            throw .mismatch(
+                .expired,
+                "get a new token from the issuer",
+                found: "\(isByAge ? "iat" : "exp") \(age) s ago",
+                expected: ["less than \(limit) s ago, with \(Int(self.leeway)) s of leeway"]
+            )
+        }
         return (issuedAt, end)
     }
+
+    private func check(_ name: String, _ time: Date, isPast now: Date) throws(TokenFault) {
+        guard time <= now + self.leeway else {
+            throw .mismatch(
+                .early,
+                "\(name) is in the future",
+                found: "\(name) in \(Self.seconds(now, time)) s",
+                expected: ["in at most \(Int(self.leeway)) s, the leeway"]
+            )
+        }
+    }
+
+    /// The seconds from one time to the other; both are within the years that tokens may name.
+    private static func seconds(_ time: Date, _ other: Date) -> Int { Int(other.timeIntervalSince(time)) }
 
     private func role(by claims: TokenObject) throws(TokenFault) -> Role? {
         guard let roles else { return nil }

@@ -64,10 +64,15 @@ struct SignedToken: Sendable {
                 throw .form("typ must be JWT or at+jwt")
             }
         }
-        guard
-            let name = try header.text("alg"), let algorithm = TokenAlgorithm(rawValue: name),
-            allowed.contains(algorithm)
-        else { throw .form("the algorithm is not one of those allowed") }
+        let name = try header.text("alg")
+        guard let algorithm = name.flatMap(TokenAlgorithm.init(rawValue:)), allowed.contains(algorithm) else {
+            throw .mismatch(
+                .algorithm,
+                "the algorithm is not one of those allowed",
+                found: name,
+                expected: allowed.map(\.rawValue).sorted()
+            )
+        }
         return algorithm
     }
 

@@ -4,40 +4,79 @@ internal import PushAPI
 ///
 /// Until the signature is verified, the texts reveal only the content of the token and of the
 /// issuer's public documents.
-enum TokenFault: Error, Sendable, Hashable {
-    /// The text is not a signed token, or has a form that the server does not accept.
-    case form(String)
-    /// A claim is missing or invalid.
-    case claim(String)
-    /// The token's expiry, or the longest time since it was issued, has passed.
-    case expired
-    /// The issuer has no such key.
-    case unknownKey
-    case signature
-    /// A later token of the user has other rights.
-    case superseded
-    /// The user has no account here, or none that the issuer may sign in.
-    case account(String)
-    /// The issuer's keys are unknown, and cannot be read now.
-    case unavailable
+struct TokenFault: Error, Sendable, Hashable {
+    /// The part that does not match.
+    enum Kind: String, Sendable, CaseIterable {
+        /// The text is not a signed token, or has a form that the server does not accept.
+        case form
+        case algorithm, issuer, audience, party
+        /// Another claim is missing or invalid.
+        case claim
+        /// The token's expiry, or the longest time since it was issued, has passed.
+        case expired
+        /// The token is not valid yet.
+        case early
+        /// The issuer has no such key.
+        case kid
+        case signature
+        /// A later token of the user has other rights.
+        case superseded
+        /// The user has no account here, or none that the issuer may sign in.
+        case account
+        /// The issuer's keys are unknown, and cannot be read now.
+        case unavailable
+    }
+
+    let kind: Kind
+    /// The text of the answer.
+    let detail: String
+    /// The token's own value, and the accepted ones. Only the log has them.
+    let found: String?
+    let expected: String?
+
+    private init(_ kind: Kind, _ detail: String, found: String? = nil, expected: String? = nil) {
+        (self.kind, self.detail, self.found, self.expected) = (kind, detail, found, expected)
+    }
+
+    static func form(_ detail: String) -> TokenFault { TokenFault(.form, detail) }
+    static func claim(_ detail: String) -> TokenFault { TokenFault(.claim, detail) }
+    static func account(_ detail: String) -> TokenFault { TokenFault(.account, detail) }
+
+    /// A value of the token that is not one of those expected; `found` is `nil` if it is missing.
+    static func mismatch(
+        _ kind: Kind,
+        _ detail: String,
+        found: String?,
+        expected: some Collection<String>
+    ) -> TokenFault {
+        TokenFault(kind, detail, found: found ?? "nothing", expected: expected.joined(separator: ", "))
+    }
+
+    static let signature = TokenFault(.signature, "the token's signature is not the issuer's")
+    static let superseded = TokenFault(
+        .superseded,
+        "a later token of this user has other rights; use that one"
+    )
+    static let unavailable = TokenFault(.unavailable, "the issuer's keys cannot be read")
 
     var problem: Problem {
-        switch self {
-        case .form(let reason), .claim(let reason): Problem(.invalidBearerToken, reason)
-        case .expired: Problem(.tokenExpired, "get a new token from the issuer")
-        case .unknownKey: Problem(.invalidBearerToken, "the issuer has no such key")
-        case .signature: Problem(.invalidBearerToken, "the token's signature is not the issuer's")
-        case .superseded: Problem(.invalidBearerToken, "a later token of this user has other rights; use that one")
-        case .account(let reason): Problem(.accountRefused, reason)
+        switch self.kind {
+        case .form, .algorithm, .issuer, .audience, .party, .claim, .early, .kid, .signature, .superseded:
+            Problem(.invalidBearerToken, self.detail)
+        case .expired: Problem(.tokenExpired, self.detail)
+        case .account: Problem(.accountRefused, self.detail)
         case .unavailable: Problem(.issuerUnavailable)
         }
     }
 
     /// Whether somebody may be guessing tokens, which counts against the address.
     var isGuess: Bool {
-        switch self {
-        case .form, .claim, .unknownKey, .signature: true
+        switch self.kind {
+        case .form, .algorithm, .issuer, .audience, .party, .claim, .early, .kid, .signature: true
         case .expired, .superseded, .account, .unavailable: false
         }
     }
+
+    /// Whether the log names it: the answer is 401.
+    var isLogged: Bool { self.problem.status == 401 }
 }
