@@ -14,7 +14,7 @@ package final class PostgreSQLStore: Sendable {
     let address: DatabaseAddress
     let database: ConnectionPool
     let options: StoreOptions
-    let sealing: Sealing
+    package let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
     /// This process, as the others see it: it leases pushes under its number.
