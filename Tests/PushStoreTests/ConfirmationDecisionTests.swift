@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [
-        // Seconds since the push, wrong codes, whether the code was used, and whether it registers.
+        // Seconds since the push, wrong codes, whether it was used, and whether it registers.
         (0.0, Int64(0), false, true), (3599, 4, false, true), (3600, 0, false, false), (0, 5, false, false),
         (0, 0, true, false),
     ])

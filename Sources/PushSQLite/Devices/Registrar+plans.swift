@@ -38,7 +38,7 @@ extension Registrar {
 
     // MARK: - Private
 
-    private static let deleteRow = "delete from device where number = ?"
+    static let deleteRow = "delete from device where number = ?"
 
     private func save(_ values: HandleValues, as number: Int64, _ db: Database) throws {
         try db.run(
