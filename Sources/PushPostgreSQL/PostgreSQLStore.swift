@@ -14,7 +14,7 @@ package final class PostgreSQLStore: Sendable {
     let address: DatabaseAddress
     let database: ConnectionPool
     let options: StoreOptions
-    let sealing: Sealing
+    package let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
     /// The lease of this process among the others.

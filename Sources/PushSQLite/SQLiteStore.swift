@@ -15,7 +15,7 @@ package final class SQLiteStore: Store {
     let audit: AuditTrail
     let writer: Writer
     let tokenUses = TokenUses()
-    let sealing: Sealing
+    package let sealing: Sealing
     let changes: ChangeNumbers
     let pusher: Pusher
     let removals = RemovalClock()

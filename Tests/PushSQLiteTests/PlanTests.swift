@@ -46,6 +46,11 @@ import Testing
         ("claims that expire", SQLiteStore.expiredClaims, ["device_by_claim_time (registered_at<?)"]),
         ("codes that expire", SQLiteStore.expiredConfirmations, ["confirmation_by_push (pushed_at<?)"]),
         ("the claim of a device", SQLiteStore.endClaim, ["device_by_claim (claims_for=?)"]),
+        (
+            "the row of a claim", Registrar.claim,
+            ["SEARCH d USING INDEX device_by_claim (claims_for=?)", "SEARCH c USING COVERING INDEX device_by_claim"]
+        ),
+        ("devices with a handle", Registrar.holders, ["device_by_handle (platform=? AND handle_key=?)"]),
         ("whether a user has a handle", Registrar.held, ["device_by_user (user_id=?)"]),
         ("claims of a user", Registrar.newestPushes, ["confirmation_by_user (user_id=? AND pushed_at>?)"]),
         ("what has moved", SQLiteReader.moved, ["device_by_retirement (user_id=? AND retired_at>?)"]),

@@ -175,13 +175,3 @@ extension PostgreSQLStore {
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (prefix) do nothing
         """
 }
-
-extension AuditRecord {
-    /// The record with the token's name in front of its detail.
-    fileprivate func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
-        var record = self
-        let details = ["token \(audit.name(of: token))", record.detail]
-        record.detail = details.filter { !$0.isEmpty }.joined(separator: ", ")
-        return record
-    }
-}

@@ -88,7 +88,10 @@ extension PostgreSQLStore {
                     try await Self.retireDevices(tx, ofUser: account.id, with: sessions, by: record, now: now)
                 }
             }
-            if let apps { try await Self.retireDevices(tx, ofUser: account.id, outside: apps, now: now) }
+            if let apps {
+                let devices = try await tx.query(Self.devicesWithHandle, account.id).map(EndingDevice.init)
+                try await Self.write(DeviceEnds(of: devices, outside: apps), ofUser: account.id, tx, now: now)
+            }
             tx.end(.user(account.id))
             if let record { tx.append(record) }
             return .done
@@ -122,28 +125,8 @@ extension PostgreSQLStore {
         """
     static let endSessions = "delete from token where is_session and user_id = $1 returning prefix"
 
-    // MARK: - Private
-
-    /// Retires the devices of the apps that the user has left, and deletes claims to handles
-    /// there.
-    private static func retireDevices(
-        _ tx: WriteTransaction,
-        ofUser user: Int64,
-        outside apps: Set<AppName>,
-        now: Date
-    ) async throws {
-        let left = try await tx.query(Self.devicesWithHandle, user).map { row in
-            (number: try row.integer(0), app: Platform(stored: try row.text(1)).app, isClaim: try row.boolean(2))
-        }.filter { !apps.contains($0.app) }
-        for (app, devices) in Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app) {
-            let reason = "the user no longer belongs to the app \(app)"
-            try await Self.retire(tx, devices: devices.map(\.number), ofUser: user, reason: reason, now: now)
-        }
-        try await Self.delete(tx, devices: left.filter(\.isClaim).map(\.number))
-    }
-
     private static let devicesWithHandle = """
-        select number, platform, claims_for is not null from device
+        \(EndingDevice.select)
         where user_id = $1 and platform is not null order by number for update
         """
 }

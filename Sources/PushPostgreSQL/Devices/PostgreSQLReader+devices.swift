@@ -17,20 +17,19 @@ extension PostgreSQLReader {
         let sealing = self.store.sealing
         return try await self.read(Self.registeredDevice, id.description) { rows in
             guard let row = rows.first, let device = try RegisteredDevice(row, sealing) else { return nil }
-            let owner = try row.integer(9)
-            return (DeviceOwner(id: owner, name: try sealing.username(row.data(10), ofUser: owner)), device)
+            return (try DeviceOwner(row, sealing), device)
         }
     }
 
     static let registeredDevices = """
-        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.is_shared, d.created_at, p.accepted_at
+        select \(StoredDevice.Column.list), p.accepted_at
         from device d left join device_push p on p.device = d.number
         where d.user_id = $1 and d.retired_at is null and d.handle is not null and d.claims_for is null
         order by d.created_at, d.id
         """
 
     static let registeredDevice = """
-        select d.number, d.id, d.platform, d.lane, d.handle, d.tags, d.is_shared, d.created_at, p.accepted_at, d.user_id, u.name
+        select \(StoredDevice.Column.list), p.accepted_at, u.name
         from device d join account u on u.id = d.user_id left join device_push p on p.device = d.number
         where d.id = $1 and d.retired_at is null and d.handle is not null and d.claims_for is null
         """
@@ -65,25 +64,4 @@ extension PostgreSQLReader {
             select 1 from push p join device d on d.number = p.device
             where d.id = any($1::text[]) and p.owner is null and p.due_at > $2)
         """
-}
-
-extension RegisteredDevice {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
-    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
-        let number = try row.integer(0)
-        let handle = DeviceHandle(try sealing.text(row.data(4), in: .handle(number)))
-        guard let id = RegistrationID(try row.text(1)), let handle else { return nil }
-        let platform = Platform(stored: try row.text(2))
-        self.init(
-            number: number,
-            id: id,
-            platform: platform,
-            environment: PushEnvironment(ofLane: try row.text(3), on: platform),
-            handle: handle,
-            tags: try sealing.tags(row.data(5), in: .tags(number)),
-            isShared: try row.boolean(6),
-            createdAt: Date(milliseconds: try row.integer(7)),
-            pushedAt: try row.optionalInteger(8).map(Date.init(milliseconds:))
-        )
-    }
 }

@@ -4,10 +4,6 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// The number of tombstones kept for each user. The id of a deleted tombstone may be
-    /// registered again.
-    private static let tombstoneLimit = 100
-
     /// Deletes devices and claims with all their rows, and the claims of these devices. Returns
     /// whether any existed.
     ///
@@ -67,8 +63,8 @@ extension PostgreSQLStore {
             )
         }
         try await Self.cancelPushes(tx, ofDevices: devices, reason: reason, now: now)
-        let useless = try await tx.query(Self.endTags, devices, user, Self.tombstoneLimit).map { try $0.integer(0) }
-        try await Self.delete(tx, devices: useless)
+        let useless = try await tx.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
+        try await Self.delete(tx, devices: useless.map { try $0.integer(0) })
     }
 
     private static let retire = """

@@ -4,9 +4,6 @@ package import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// The most registration ids without a handle for each user; older ones are deleted.
-    private static let unusedLimit = 20
-
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -20,8 +17,8 @@ extension PostgreSQLStore {
             if let handle, let id = try await Self.reuse(tx, user, handleKey: sealing.index.hash(handle)) { return id }
             let inserted = try await tx.query(Self.insertDevice, id.description, user, now.milliseconds)
             guard inserted.changed == 1 else { throw StoreError.failed(reason: "the registration id is in use") }
-            let unused = try await tx.query(Self.unusedDevices, user, Self.unusedLimit).map { try $0.integer(0) }
-            try await Self.delete(tx, devices: unused)
+            let unused = try await tx.query(Self.unusedDevices, user, StoredDevice.unusedLimit)
+            try await Self.delete(tx, devices: unused.map { try $0.integer(0) })
             return id
         }
     }

@@ -3,42 +3,30 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-extension PostgreSQLStore {
-    package func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        for user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        page: Int?,
-        now: Date
-    ) async throws -> RegisterOutcome {
-        let page = page ?? Self.movingPage
-        let (outcome, device) = try await self.writeRegistration { tx in
-            let registrar = self.registrar(tx, user, token, record, bounds, page: page, now: now)
-            return try await registrar.register(registration, as: id)
+extension PostgreSQLStore: RegistrationStore {
+    package static var movingPage: Int { 500 }
+    /// Attempts for a registration while other requests register its handle at the same time.
+    private static let attempts = 10
+
+    /// Retries a transaction if another one has registered its handle at the same time; the retry
+    /// finds that handle.
+    package func follow<Outcome>(
+        _ decision: RegistrationDecision,
+        page: Int,
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
+    ) async throws -> RegistrationEnd<Outcome> {
+        for _ in 0..<Self.attempts {
+            do {
+                return try await self.write([]) { tx in
+                    try await Registrar(tx: tx, decision: decision, page: page).run(decide)
+                }
+            } catch is Registrar.HandleTaken {}
         }
-        guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(moved: try await self.moveRemaining(ofDevice: device, after: moved, page: page, now: now))
+        throw StoreError.busy
     }
 
-    package func confirm(
-        _ code: String,
-        for id: RegistrationID,
-        of user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        now: Date
-    ) async throws -> ConfirmOutcome {
-        let page = Self.movingPage
-        let (outcome, device) = try await self.writeRegistration { tx in
-            let registrar = self.registrar(tx, user, token, record, bounds, page: page, now: now)
-            return try await registrar.confirm(code, for: id)
-        }
-        guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(moved: try await self.moveRemaining(ofDevice: device, after: moved, page: page, now: now))
+    package func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
+        try await self.write { try await Self.moveQueued($0, ofDevice: device, page: page, now: now) }
     }
 
     package func change(
@@ -48,9 +36,9 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> TopicOutcome {
-        try await self.write { tx in
-            let registrar = self.registrar(tx, user, nil, record, nil, page: Self.movingPage, now: now)
-            return try await registrar.change(change, of: id)
+        let decision = RegistrationDecision(user, with: nil, by: record, within: nil, self.sealing, now: now)
+        return try await self.write { tx in
+            try await Registrar(tx: tx, decision: decision, page: Self.movingPage).change(change, of: id)
         }
     }
 
@@ -83,59 +71,4 @@ extension PostgreSQLStore {
         accepted as (delete from device_push where device in (select number from moved))
         select number from moved
         """
-
-    // MARK: - Private
-
-    /// The number of pushes that move to a device's new lane in one transaction.
-    private static let movingPage = 500
-    /// Attempts for a registration while other requests register its handle at the same time.
-    private static let attempts = 10
-
-    private func registrar(
-        _ tx: WriteTransaction,
-        _ user: User,
-        _ token: TokenPrefix?,
-        _ record: AuditRecord?,
-        _ bounds: StorageBounds?,
-        page: Int,
-        now: Date
-    ) -> Registrar {
-        Registrar(
-            tx: tx,
-            sealing: self.sealing,
-            user: user,
-            token: token,
-            record: record,
-            bounds: bounds,
-            page: page,
-            now: now
-        )
-    }
-
-    /// Retries a transaction if another one has registered its handle at the same time; the retry
-    /// finds that handle.
-    private func writeRegistration<Value: Sendable>(
-        _ body: @Sendable (WriteTransaction) async throws -> Value
-    ) async throws -> Value {
-        for _ in 0..<Self.attempts {
-            do {
-                return try await self.write([], body)
-            } catch is Registrar.HandleTaken {}
-        }
-        throw StoreError.busy
-    }
-
-    /// Moves the pushes that remain after the first page; returns how many pushes have moved in
-    /// total.
-    ///
-    /// Each further page has its own transaction. If a push is leased before its page, the lease
-    /// moves it.
-    private func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
-        var (moved, last) = (first, first)
-        while last == page {
-            last = try await self.write { try await Self.moveQueued($0, ofDevice: device, page: page, now: now) }
-            moved += last
-        }
-        return moved
-    }
 }

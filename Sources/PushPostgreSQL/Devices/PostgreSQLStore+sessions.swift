@@ -15,23 +15,24 @@ extension PostgreSQLStore {
         now: Date
     ) async throws {
         if sessions.isEmpty { return }
-        let devices = try await tx.query(Self.devicesOfSessions, user, sessions).map { row in
-            (number: try row.integer(0), id: try row.text(1))
-        }
-        if devices.isEmpty { return }
-        let reason = RegisteredDevice.sessionEnded
-        try await Self.retire(tx, devices: devices.map(\.number), ofUser: user, reason: reason, now: now)
-        guard let record else { return }
-        for device in devices {
-            tx.append(record.another(.unregisterDevice, of: device.id, detail: "with its session"))
-        }
+        let devices = try await tx.query(Self.devicesOfSessions, user, sessions).map(EndingDevice.init)
+        try await Self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, tx, now: now)
     }
 
     /// A server of an older version that registers a device again leaves the old session's name
     /// there, but changes `registered_at`.
     static let devicesOfSessions = """
-        select number, id from device
+        \(EndingDevice.select)
         where user_id = $1 and session = any($2::text[]) and session_at = registered_at and handle is not null
         order by number for update
         """
+
+    /// Writes the end of devices. The user must be locked.
+    static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
+        for group in ends.retired {
+            try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)
+        }
+        try await Self.delete(tx, devices: ends.claims)
+        for record in ends.records { tx.append(record) }
+    }
 }

@@ -190,18 +190,6 @@ extension PostgreSQLReader {
 }
 
 extension NotificationPage {
-    /// Keeps the first entries whose payloads fit into one page, and at least one.
-    fileprivate mutating func keepWhatFits() {
-        var bytes = 0
-        let fitting = self.entries.prefix { entry in
-            bytes += entry.payloadLength
-            return bytes <= Self.maximumBytes
-        }
-        let count = max(fitting.count, min(self.entries.count, 1))
-        self.hasMore = count < self.entries.count
-        self.entries.removeSubrange(count...)
-    }
-
     /// Removes entries that a later one of the same notification replaces: it was changed between
     /// two statements.
     fileprivate mutating func keepLatest() {

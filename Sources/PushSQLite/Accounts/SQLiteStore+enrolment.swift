@@ -76,7 +76,7 @@ extension SQLiteStore {
             let user = try sealing.username(row["name"], ofUser: id)
             return Enrolment(user: user, userID: id, scopes: scopes, session: session)
         } recording: { [audit] in
-            $0.flatMap { record($0.user, $0.scopes).about($0.session.token.prefix, in: audit) }
+            $0.map { record($0.user, $0.scopes).about($0.session.token.prefix, in: audit.chain) }
         }
     }
 }

@@ -23,7 +23,7 @@ extension SQLiteStore {
         try await self.write(by: record) { [writer, sealing] db in
             writer.recordErasure()
             let key = sealing.index.hash(user.name)
-            let devices = try db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
+            let devices = try db.all(prepared: Self.devicesOfSessions, key, decode: EndingDevice.init)
             try db.execute(
                 sql: """
                     update user set password = ?, password_number = password_number + 1
@@ -32,7 +32,7 @@ extension SQLiteStore {
                 arguments: [password.phc, user.id, user.passwordNumber]
             )
             guard db.changesCount == 1 else { return false }
-            try self.retire(devices, by: record, db, now: now)
+            try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
             return true
         }
     }

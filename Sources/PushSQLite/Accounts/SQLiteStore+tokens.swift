@@ -21,7 +21,7 @@ extension SQLiteStore {
                 try self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
             }
         } recording: { [audit] in
-            record?.about($0?.prefix, in: audit)
+            $0.flatMap { record?.about($0.prefix, in: audit.chain) }
         }
     }
 
@@ -54,7 +54,7 @@ extension SQLiteStore {
             )
             return NewSession(token: token, ended: try Self.endOldestSessions(of: user.id, but: token, db))
         } recording: { [audit] in
-            record?.about($0?.token.prefix, in: audit)
+            $0.flatMap { record?.about($0.token.prefix, in: audit.chain) }
         }
     }
 
@@ -74,15 +74,15 @@ extension SQLiteStore {
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { db in
-            let devices = try db.all(prepared: Self.devicesOfSession, prefix.description) { EndedDevice($0) }
-            try self.retire(devices, by: record, db, now: now)
+            let devices = try db.all(prepared: Self.devicesOfSession, prefix.description, decode: EndingDevice.init)
+            try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
             return try Data.fetchOne(
                 db,
                 sql: "delete from token where prefix = ? returning hash",
                 arguments: [prefix.description]
             ).flatMap { Fingerprint(bytes: $0) }
         } recording: { [audit] in
-            record?.about($0.map { _ in prefix }, in: audit)
+            $0.flatMap { _ in record?.about(prefix, in: audit.chain) }
         }
     }
 
@@ -144,17 +144,5 @@ extension SQLiteStore {
             )
             if db.changesCount == 1 { return token }
         }
-    }
-}
-
-extension AuditRecord {
-    /// The record, with its token before its detail; `nil` without a token, since nothing was done
-    /// then.
-    func about(_ token: TokenPrefix?, in audit: AuditTrail) -> AuditRecord? {
-        guard let token else { return nil }
-        var record = self
-        let details = ["token \(audit.name(of: token))", record.detail]
-        record.detail = details.filter { !$0.isEmpty }.joined(separator: ", ")
-        return record
     }
 }

@@ -48,7 +48,8 @@ extension SQLiteStore {
             let staysAdministrator = (role ?? .admin) == .admin && isDisabled != true
             if !staysAdministrator, try Self.isLastAdministrator(key, db) { return .lastAdministrator }
             // The query needs the sessions that end below.
-            let devices = try password == nil ? [] : db.all(prepared: Self.devicesOfSessions, key) { EndedDevice($0) }
+            let devices =
+                try password == nil ? [] : db.all(prepared: Self.devicesOfSessions, key, decode: EndingDevice.init)
             let old = try db.first(prepared: "select role, apps from user where name_key = ?", key) {
                 AccountRights(storedRole: $0.text(0), storedApps: $0.optionalText(1))
             }
@@ -70,10 +71,14 @@ extension SQLiteStore {
             )
             guard db.changesCount == 1 else { return .missing }
             if apps != nil { writer.recordErasure() }
-            if let apps { try Self.setApps(apps, ofUser: key, db, now: now) }
+            if let apps {
+                try db.run(prepared: "update user set apps = ? where name_key = ?", apps.stored, key)
+                let devices = try db.all(prepared: Self.devicesWithHandle, key, decode: EndingDevice.init)
+                try self.write(DeviceEnds(of: devices, outside: apps), db, now: now)
+            }
             if let issued { try Self.set(issued.account, ofUser: key, db) }
             if let password {
-                try self.retire(devices, by: record, db, now: now)
+                try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
                 try db.execute(
                     sql: "update user set password = ?, password_number = password_number + 1 where name_key = ?",
                     arguments: [password.phc, key]
@@ -99,26 +104,6 @@ extension SQLiteStore {
             return .done
         } recording: {
             $0 == .done ? record : nil
-        }
-    }
-
-    /// Retires the devices of the apps that the user leaves, and deletes claims to handles there.
-    private static func setApps(_ apps: Set<AppName>, ofUser key: Data, _ db: Database, now: Date) throws {
-        try db.run(prepared: "update user set apps = ? where name_key = ?", apps.stored, key)
-        let devices = try db.all(
-            prepared: """
-                select number, platform, claims_for is not null from device
-                where user_id = (select id from user where name_key = ?) and platform is not null
-                """,
-            key
-        ) { (number: $0.integer(0), app: Platform(stored: $0.text(1)).app, isClaim: $0.integer(2) != 0) }
-        for device in devices where !apps.contains(device.app) {
-            if device.isClaim {
-                try db.run(prepared: "delete from device where number = ?", device.number)
-            } else {
-                let reason = "the user no longer belongs to the app \(device.app)"
-                try Self.retire(db, device: device.number, reason: reason, now: now)
-            }
         }
     }
 

@@ -4,9 +4,6 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteStore {
-    /// The largest number of registration ids of a user without a handle; older ones are deleted.
-    private static let unusedLimit = 20
-
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -28,7 +25,7 @@ extension SQLiteStore {
                         select id from device where user_id = ?1 and handle is null and retired_at is null
                         order by created_at desc, number desc limit ?2)
                     """,
-                arguments: [user, Self.unusedLimit]
+                arguments: [user, StoredDevice.unusedLimit]
             )
             return id
         }
@@ -149,9 +146,6 @@ extension SQLiteStore {
         return ids.first.flatMap(RegistrationID.init)
     }
 
-    /// The number of tombstones kept for each user; a deleted one's id may be registered again.
-    private static let tombstoneLimit = 100
-
     /// Retires a device, cancels its pushes, and ends its claim. `moved`: another account has
     /// registered its handle, on that platform.
     static func retire(
@@ -181,6 +175,6 @@ extension SQLiteStore {
                     where user_id = (select user_id from device where number = ?) and retired_at is not null
                     order by retired_at desc limit -1 offset ?)
                 """
-        ).execute(arguments: [device, Self.tombstoneLimit])
+        ).execute(arguments: [device, StoredDevice.tombstoneLimit])
     }
 }

@@ -3,40 +3,20 @@ internal import GRDB
 package import PushCore
 package import PushStore
 
-extension SQLiteStore {
-    package func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        for user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        page: Int?,
-        now: Date
-    ) async throws -> RegisterOutcome {
-        let registrar = self.registrar(user, token, record, bounds, page: page, now: now)
-        let (outcome, device) = try await self.writer.write { try registrar.register(registration, as: id, $0) }
-        guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(
-            moved: try await self.moveRemaining(ofDevice: device, after: moved, page: registrar.page, now: now)
-        )
+extension SQLiteStore: RegistrationStore {
+    package static var movingPage: Int { Self.fanoutPage }
+
+    package func follow<Outcome>(
+        _ decision: RegistrationDecision,
+        page: Int,
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
+    ) async throws -> RegistrationEnd<Outcome> {
+        let registrar = self.registrar(decision, page: page)
+        return try await self.writer.write { try registrar.run($0, decide) }
     }
 
-    package func confirm(
-        _ code: String,
-        for id: RegistrationID,
-        of user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        now: Date
-    ) async throws -> ConfirmOutcome {
-        let registrar = self.registrar(user, token, record, bounds, page: nil, now: now)
-        let (outcome, device) = try await self.writer.write { try registrar.confirm(code, for: id, $0) }
-        guard let device, case .registered(let moved) = outcome else { return outcome }
-        return .registered(
-            moved: try await self.moveRemaining(ofDevice: device, after: moved, page: registrar.page, now: now)
-        )
+    package func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int {
+        try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }
     }
 
     package func change(
@@ -46,41 +26,16 @@ extension SQLiteStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> TopicOutcome {
-        let registrar = self.registrar(user, nil, record, nil, page: nil, now: now)
-        return try await self.writer.write { try registrar.change(change, of: id, $0) }
-    }
-
-    private func registrar(
-        _ user: User,
-        _ token: TokenPrefix?,
-        _ record: AuditRecord?,
-        _ bounds: StorageBounds?,
-        page: Int?,
-        now: Date
-    ) -> Registrar {
-        Registrar(
-            writer: self.writer,
-            pusher: self.pusher,
-            audit: self.audit,
-            user: user,
-            token: token,
-            record: record,
-            bounds: bounds,
-            page: page ?? Self.fanoutPage,
-            now: now
-        )
-    }
-
-    /// Moves the pushes that the first page has left; returns the total number of moved pushes.
-    ///
-    /// Each further page has its own transaction: a push that is leased before its page is moved
-    /// by the lease.
-    func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
-        var (moved, last) = (first, first)
-        while last == page {
-            last = try await self.writer.write { try Self.moveQueued($0, ofDevice: device, page: page, now: now) }
-            moved += last
+        let decision = RegistrationDecision(user, with: nil, by: record, within: nil, self.sealing, now: now)
+        let registrar = self.registrar(decision, page: Self.movingPage)
+        return try await self.writer.write { db in
+            let (outcome, plan) = try decision.change(change, of: registrar.device(id, db))
+            if let plan { try registrar.write(plan, db) }
+            return outcome
         }
-        return moved
+    }
+
+    private func registrar(_ decision: RegistrationDecision, page: Int) -> Registrar {
+        Registrar(writer: self.writer, pusher: self.pusher, audit: self.audit, decision: decision, page: page)
     }
 }

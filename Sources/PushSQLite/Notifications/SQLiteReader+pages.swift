@@ -139,20 +139,6 @@ extension SQLiteReader {
     private static let payload = DirectQuery(name: .payload, sql: "select payload from notification where id = ?1")
 }
 
-extension NotificationPage {
-    /// Keeps the first entries whose payloads fit into one page, and at least one.
-    fileprivate mutating func keepWhatFits() {
-        var bytes = 0
-        let fitting = self.entries.prefix { entry in
-            bytes += entry.payloadLength
-            return bytes <= Self.maximumBytes
-        }
-        let count = max(fitting.count, min(self.entries.count, 1))
-        self.hasMore = count < self.entries.count
-        self.entries.removeSubrange(count...)
-    }
-}
-
 /// The columns of `changes` and `change`: everything that the number of a change identifies,
 /// except the payload. A payload may be long and is not always needed.
 private enum ChangeColumn: Int32, SelectedColumn {

@@ -139,3 +139,13 @@ package struct SealedAuditEntry: Sendable, Hashable {
         self.link = link
     }
 }
+
+extension AuditRecord {
+    /// The record with the token's name in front of its detail.
+    package func about(_ token: TokenPrefix, in audit: AuditChain) -> AuditRecord {
+        var record = self
+        let details = ["token \(audit.name(of: token))", record.detail]
+        record.detail = details.filter { !$0.isEmpty }.joined(separator: ", ")
+        return record
+    }
+}

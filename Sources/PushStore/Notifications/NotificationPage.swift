@@ -106,3 +106,17 @@ package struct ChangeRange: Sendable, Hashable {
         self.isUnreadOnly = isUnreadOnly
     }
 }
+
+extension NotificationPage {
+    /// Keeps the first entries whose payloads fit into one page, and at least one.
+    package mutating func keepWhatFits() {
+        var bytes = 0
+        let fitting = self.entries.prefix { entry in
+            bytes += entry.payloadLength
+            return bytes <= Self.maximumBytes
+        }
+        let count = max(fitting.count, min(self.entries.count, 1))
+        self.hasMore = count < self.entries.count
+        self.entries.removeSubrange(count...)
+    }
+}

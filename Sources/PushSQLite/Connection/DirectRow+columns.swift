@@ -1,20 +1,12 @@
 internal import Foundation
+internal import PushStore
 
-/// The columns of a query, in the order in which it selects them.
-///
-/// Reading a column by its case cannot read another one: `list` has the columns in the order of
-/// the cases.
-protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
-    var sql: String { get }
-}
-
-extension SelectedColumn {
-    /// The columns for a `select`.
-    static var list: String { self.allCases.map(\.sql).joined(separator: ", ") }
-}
-
-extension DirectRow {
+extension DirectRow: StoredRow {
     func integer(_ column: some SelectedColumn) -> Int64 { self.integer(column.rawValue) }
+
+    func optionalInteger(_ column: some SelectedColumn) -> Int64? {
+        self.isNull(column) ? nil : self.integer(column)
+    }
 
     func flag(_ column: some SelectedColumn) -> Bool { self.integer(column.rawValue) != 0 }
 
@@ -26,7 +18,6 @@ extension DirectRow {
     /// Empty if the column is null.
     func text(_ column: some SelectedColumn) -> String { self.text(column.rawValue) }
 
-    /// `nil` if the column is null.
     func optionalText(_ column: some SelectedColumn) -> String? { self.optionalText(column.rawValue) }
 
     /// A copy, which outlives the row.
@@ -34,4 +25,6 @@ extension DirectRow {
 
     /// A copy, which outlives the row.
     func data(_ column: some SelectedColumn) -> Data { self.data(column.rawValue) }
+
+    func optionalData(_ column: some SelectedColumn) -> Data? { self.isNull(column) ? nil : self.data(column) }
 }

@@ -1,0 +1,145 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+extension Registrar {
+    /// Returns how many pushes have moved to the new lane.
+    func write(_ plan: RegistrationPlan) async throws -> Int {
+        for old in plan.retired {
+            try await PostgreSQLStore.retire(
+                self.tx,
+                devices: [old.device],
+                ofUser: old.user,
+                reason: old.reason,
+                moved: old.platform,
+                now: self.now
+            )
+        }
+        if let claim = plan.claim { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
+        try await self.save(plan.values, as: plan.device)
+        try await self.replaceTags(of: plan.device, by: plan.values.tags)
+        for record in plan.records { self.tx.append(record) }
+        if plan.forgetsPushes { _ = try await self.tx.query(Self.forgetPushes, plan.device) }
+        if let key = plan.usedCode { _ = try await self.tx.query(Self.useCode, key) }
+        guard plan.movesPushes else { return 0 }
+        _ = try await PostgreSQLStore.wakePushes(self.tx, ofDevices: [plan.device], now: self.now)
+        return try await PostgreSQLStore.moveQueued(self.tx, ofDevice: plan.device, page: self.page, now: self.now)
+    }
+
+    private static let forgetPushes = "delete from device_push where device = $1"
+    private static let useCode = "update confirmation set is_used = true where handle_key = $1"
+
+    /// Returns `false`, and writes nothing, if the notification's id is in use.
+    func write(_ plan: ClaimPlan) async throws -> Bool {
+        if let push = plan.push, try await !self.insert(push) { return false }
+        if let claim = plan.ended { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
+        let number = try await self.claimRow(plan)
+        try await self.save(plan.values, as: number)
+        if let push = plan.push { try await self.enqueue(push, to: number, plan.values) }
+        if let record = plan.record { self.tx.append(record) }
+        return true
+    }
+
+    // MARK: - Private
+
+    private func save(_ values: HandleValues, as number: Int64) async throws {
+        do {
+            _ = try await self.tx.query(
+                Self.saveDevice,
+                number,
+                values.at.milliseconds,
+                values.registration.platform.description,
+                values.registration.lane.description,
+                try self.sealing.seal(values.registration.handle.value, in: .handle(number)),
+                values.key,
+                try self.sealing.seal(values.tags, in: .tags(number)),
+                values.isMovable,
+                values.registration.isShared,
+                values.token?.description
+            )
+        } catch DatabaseError.refused(code: "23505", _) {
+            throw HandleTaken()
+        }
+    }
+
+    private static let saveDevice = """
+        update device set registered_at = $2, platform = $3, lane = $4, handle = $5, handle_key = $6, tags = $7,
+            environment_moves = case when $8 then 0 else environment_moves end, is_shared = $9,
+            session = (select prefix from token where prefix = $10 and is_session), session_at = $2
+        where number = $1
+        """
+
+    /// The earlier claim, which now belongs to the device, or a new one.
+    private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
+        if let earlier = plan.earlier {
+            _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)
+            return earlier
+        }
+        let id = RegistrationID.random().description
+        let inserted = try await self.tx.query(Self.insertClaim, id, self.user, self.now.milliseconds, plan.device)
+        guard let number = try inserted.first?.integer(0) else {
+            throw StoreError.failed(reason: "a claim was not stored")
+        }
+        return number
+    }
+
+    private static let moveClaim = "update device set claims_for = $2 where number = $1"
+    private static let insertClaim = """
+        insert into device (id, user_id, created_at, registered_at, claims_for) values ($1, $2, $3, $3, $4)
+        returning number
+        """
+
+    private func insert(_ push: ClaimPlan.CodePush) async throws -> Bool {
+        let inserted = try await self.tx.query(
+            Self.insertNotification,
+            push.notification.rawValue,
+            self.user,
+            Int64.random(in: .min ... .max),
+            self.now.milliseconds,
+            push.expiresAt.milliseconds,
+            Int64.random(in: 0..<256)
+        )
+        return inserted.count == 1
+    }
+
+    /// Counts towards the user's stored notifications, as each row of `notification` does until it
+    /// is deleted. Its place in the order of notifications comes from the time, as in a post.
+    private static let insertNotification = """
+        with new as (
+            insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
+                created_at, expires_at)
+            values ($1, $2, false, false, 'high',
+                ((extract(epoch from clock_timestamp()) * 1000000)::bigint << 8) | $6, $3, $4, $5)
+            on conflict (id) do nothing returning id, sender_id),
+        used as (
+            insert into usage (user_id, notifications, bytes) select sender_id, 1, 0 from new
+            on conflict (user_id) do update set notifications = usage.notifications + 1)
+        select id from new
+        """
+
+    /// Enqueues the push of a code, and cancels any earlier one.
+    private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues) async throws {
+        let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
+        try await PostgreSQLStore.cancelPushes(self.tx, ofDevices: [claim], reason: reason, now: self.now)
+        _ = try await self.tx.query(
+            Self.insertPush,
+            push.notification.rawValue,
+            claim,
+            self.user,
+            lane,
+            push.due.milliseconds,
+            values.key
+        )
+        self.tx.count(.enqueued, lane: lane)
+    }
+
+    private static let insertPush = """
+        with enqueued as (
+            insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
+            values ($1, $2, $3, $4, false, $5))
+        insert into confirmation (handle_key, user_id, notification_id, pushed_at) values ($6, $3, $1, $5)
+        on conflict (handle_key) do update set notification_id = excluded.notification_id,
+            pushed_at = excluded.pushed_at, failures = 0, is_used = false
+        """
+}

@@ -1,0 +1,124 @@
+internal import Foundation
+internal import GRDB
+internal import PushCore
+internal import PushStore
+
+extension Registrar {
+    /// Returns how many pushes have moved to the new lane.
+    func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
+        for old in plan.retired {
+            try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
+        }
+        if plan.isErasing { self.writer.recordErasure() }
+        if let claim = plan.claim { try db.run(prepared: Self.deleteRow, claim) }
+        try self.save(plan.values, as: plan.device, db)
+        try self.replaceTags(of: plan.device, by: plan.values.tags, db)
+        try self.append(plan.records, db)
+        if plan.forgetsPushes { try db.run(prepared: "delete from device_push where device = ?", plan.device) }
+        if let key = plan.usedCode {
+            try db.run(prepared: "update confirmation set is_used = 1 where handle_key = ?", key)
+        }
+        guard plan.movesPushes else { return 0 }
+        try SQLiteStore.unpark(device: plan.device, db, now: self.now)
+        return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
+    }
+
+    /// Returns `false`, and writes nothing, if the notification's id is in use.
+    func write(_ plan: ClaimPlan, _ db: Database) throws -> Bool {
+        if let push = plan.push, try !self.insert(push, db) { return false }
+        if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }
+        let number = try plan.earlier ?? self.insertClaim(for: plan.device, db)
+        try db.run(prepared: "update device set claims_for = ? where number = ?", plan.device, number)
+        try self.save(plan.values, as: number, db)
+        self.writer.recordErasure()
+        if let push = plan.push { try self.enqueue(push, to: number, plan.values, db) }
+        try self.append([plan.record], db)
+        return true
+    }
+
+    // MARK: - Private
+
+    static let deleteRow = "delete from device where number = ?"
+
+    private func save(_ values: HandleValues, as number: Int64, _ db: Database) throws {
+        try db.run(
+            prepared: """
+                update device set registered_at = ?, platform = ?, lane = ?, handle = ?, handle_key = ?, tags = ?,
+                    is_shared = ?, environment_moves = case when ? then 0 else environment_moves end,
+                    session = (select prefix from token where prefix = ? and is_session)
+                where number = ?
+                """,
+            values.at.milliseconds,
+            values.registration.platform.description,
+            values.registration.lane.description,
+            try self.sealing.seal(values.registration.handle.value, in: .handle(number)),
+            values.key,
+            try self.sealing.seal(values.tags, in: .tags(number)),
+            values.registration.isShared,
+            values.isMovable,
+            values.token?.description,
+            number
+        )
+    }
+
+    private func insertClaim(for device: Int64, _ db: Database) throws -> Int64 {
+        let number = try db.first(
+            prepared: """
+                insert into device (id, user_id, created_at, registered_at, claims_for) values (?, ?, ?, ?, ?)
+                returning number
+                """,
+            RegistrationID.random().description,
+            self.user,
+            self.now.milliseconds,
+            self.now.milliseconds,
+            device
+        ) { $0.integer(0) }
+        guard let number else { preconditionFailure("an insert that returns a number returns it or throws") }
+        return number
+    }
+
+    private func insert(_ push: ClaimPlan.CodePush, _ db: Database) throws -> Bool {
+        try db.run(
+            prepared: """
+                insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
+                    created_at, expires_at)
+                values (?, ?, 0, 0, 'high', ?, ?, ?, ?) on conflict (id) do nothing
+                """,
+            push.notification.rawValue,
+            self.user,
+            self.pusher.changes.next(),
+            Int64.random(in: .min ... .max),
+            self.now.milliseconds,
+            push.expiresAt.milliseconds
+        ) == 1
+    }
+
+    /// Enqueues the push of a code, in place of any earlier one.
+    private func enqueue(_ push: ClaimPlan.CodePush, to claim: Int64, _ values: HandleValues, _ db: Database) throws {
+        let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
+        try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)
+        try db.run(
+            prepared: """
+                insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+                values (?, ?, ?, ?, 0, 'queued', ?)
+                """,
+            push.notification.rawValue,
+            claim,
+            self.user,
+            lane,
+            push.due.milliseconds
+        )
+        self.pusher.notes.count(.enqueued, lane: lane)
+        try db.run(
+            prepared: """
+                insert into confirmation (handle_key, user_id, notification_id, pushed_at) values (?, ?, ?, ?)
+                on conflict (handle_key) do update set notification_id = excluded.notification_id,
+                    pushed_at = excluded.pushed_at, failures = 0, is_used = 0
+                """,
+            values.key,
+            self.user,
+            push.notification.rawValue,
+            push.due.milliseconds
+        )
+    }
+}

@@ -1,0 +1,73 @@
+internal import Foundation
+package import PushCore
+
+/// The end of several devices of a user, in a store's transaction.
+package struct DeviceEnds: Sendable, Hashable {
+    /// Devices that are retired for one reason.
+    package struct Group: Sendable, Hashable {
+        package let reason: String
+        package let devices: [Int64]
+    }
+
+    package let retired: [Group]
+    /// Claims to handles, which are deleted: a tombstone keeps an id, and nobody registers a
+    /// claim's.
+    package let claims: [Int64]
+    package let records: [AuditRecord]
+
+    package var isEmpty: Bool { self.retired.isEmpty && self.claims.isEmpty }
+
+    /// Retires the devices of sessions that somebody has ended. The audit names each device, with
+    /// the actor of `record`.
+    package init(ofSessions devices: [EndingDevice], by record: AuditRecord?) {
+        let group = Group(reason: RegisteredDevice.sessionEnded, devices: devices.map(\.number))
+        self.retired = devices.isEmpty ? [] : [group]
+        self.claims = []
+        self.records = devices.compactMap { record?.another(.unregisterDevice, of: $0.id, detail: "with its session") }
+    }
+
+    /// Retires the devices of the apps that their user has left, and deletes claims to handles
+    /// there.
+    package init(of devices: [EndingDevice], outside apps: Set<AppName>) {
+        let left = devices.filter { $0.app.map { !apps.contains($0) } ?? false }
+        self.retired = Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app).map { app, devices in
+            let name = app?.description ?? ""
+            return Group(reason: "the user no longer belongs to the app \(name)", devices: devices.map(\.number))
+        }
+        self.claims = left.filter(\.isClaim).map(\.number)
+        self.records = []
+    }
+}
+
+/// A device or claim that may end with a session or an app.
+package struct EndingDevice: Sendable, Hashable {
+    let number: Int64
+    let id: String
+    /// `nil` until a handle is registered.
+    let app: AppName?
+    let isClaim: Bool
+
+    package enum Column: Int32, SelectedColumn {
+        case number, id, platform, isClaim
+
+        package var sql: String {
+            switch self {
+            case .number: "number"
+            case .id: "id"
+            case .platform: "platform"
+            case .isClaim: "claims_for is not null"
+            }
+        }
+    }
+
+    package static let select = "select \(Column.list) from device"
+}
+
+extension EndingDevice {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.number = try row.integer(Column.number)
+        self.id = try row.text(Column.id)
+        self.app = try row.optionalText(Column.platform).map { Platform(stored: $0).app }
+        self.isClaim = try row.flag(Column.isClaim)
+    }
+}

@@ -1,0 +1,76 @@
+internal import Foundation
+internal import PushCore
+
+/// The columns that lists of devices select after `StoredDevice.Column`.
+package enum ListedColumn: Int32, SelectedColumn {
+    case pushedAt = 15
+    case username, fetchedAt
+
+    package var sql: String {
+        switch self {
+        case .pushedAt: "p.accepted_at"
+        case .username: "u.name"
+        case .fetchedAt:
+            """
+            (select max(x.fetched_at) from (
+                select r.fetched_at from recipient r where r.user_id = d.user_id
+                order by r.change desc limit \(DeviceEntry.countedForFetch)) x)
+            """
+        }
+    }
+}
+
+extension RegisteredDevice {
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let device = try StoredDevice(row)
+        guard let handle = try device.openHandle(sealing), let id = RegistrationID(device.id),
+            let platform = device.platform, let lane = device.lane
+        else { return nil }
+        self.init(
+            number: device.number,
+            id: id,
+            platform: platform,
+            environment: PushEnvironment(ofLane: lane, on: platform),
+            handle: handle,
+            tags: try device.openTags(sealing),
+            isShared: device.isShared,
+            createdAt: device.createdAt,
+            pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:))
+        )
+    }
+}
+
+extension DeviceOwner {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let user = try row.integer(StoredDevice.Column.user)
+        self.init(id: user, name: try sealing.username(row.data(ListedColumn.username), ofUser: user))
+    }
+}
+
+extension DeviceEntry {
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let device = try StoredDevice(row)
+        guard let id = RegistrationID(device.id) else { return nil }
+        let state: State
+        if let retiredAt = device.retiredAt {
+            state = .retired(at: retiredAt, reason: device.retiredReason ?? "")
+        } else if let platform = device.platform {
+            guard let handle = try device.openHandle(sealing), let lane = device.lane else { return nil }
+            let environment = PushEnvironment(ofLane: lane, on: platform)
+            state = .registered(platform, environment, handle, tags: try device.openTags(sealing))
+        } else {
+            state = .requested
+        }
+        self.init(
+            id: id,
+            username: try DeviceOwner(row, sealing).name,
+            state: state,
+            registeredAt: state == .requested ? nil : device.registeredAt,
+            pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:)),
+            fetchedAt: try row.optionalInteger(ListedColumn.fetchedAt).map(Date.init(milliseconds:)),
+            place: DevicePlace(createdAt: device.createdAt, number: device.number)
+        )
+    }
+}

@@ -1,0 +1,103 @@
+package import Foundation
+package import PushCore
+
+/// A row of `device`: a device, or a claim to a handle.
+package struct StoredDevice: Sendable, Hashable {
+    /// The number of tombstones kept for each user. The id of a deleted tombstone may be
+    /// registered again.
+    package static let tombstoneLimit = 100
+    /// The largest number of registration ids of a user without a handle; the stores delete older
+    /// ones.
+    package static let unusedLimit = 20
+
+    package let number: Int64
+    package let id: String
+    package let user: Int64
+    package let retiredReason: String?
+    /// The next five are `nil` until a handle is registered.
+    package let platform: Platform?
+    package let lane: String?
+    package let handle: Data?
+    package let handleKey: Data?
+    package let tags: Data?
+    package let isShared: Bool
+    /// The number of moves to the platform's other environment since the device registered the
+    /// handle.
+    package let environmentMoves: Int64
+    /// The number of the device's claim to another handle.
+    package let claim: Int64?
+    package let createdAt: Date
+    package let registeredAt: Date
+    package let retiredAt: Date?
+
+    package enum Column: Int32, SelectedColumn {
+        case number, id, user, retiredReason, platform, lane, handle, handleKey, tags, isShared, environmentMoves
+        case claim, createdAt, registeredAt, retiredAt
+
+        package var sql: String {
+            switch self {
+            case .number: "d.number"
+            case .id: "d.id"
+            case .user: "d.user_id"
+            case .retiredReason: "d.retired_reason"
+            case .platform: "d.platform"
+            case .lane: "d.lane"
+            case .handle: "d.handle"
+            case .handleKey: "d.handle_key"
+            case .tags: "d.tags"
+            case .isShared: "d.is_shared"
+            case .environmentMoves: "d.environment_moves"
+            case .claim: "(select c.number from device c where c.claims_for = d.number)"
+            case .createdAt: "d.created_at"
+            case .registeredAt: "d.registered_at"
+            case .retiredAt: "d.retired_at"
+            }
+        }
+    }
+
+    package static let select = "select \(Column.list) from device d"
+}
+
+extension StoredDevice {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.number = try row.integer(Column.number)
+        self.id = try row.text(Column.id)
+        self.user = try row.integer(Column.user)
+        self.retiredReason = try row.optionalText(Column.retiredReason)
+        self.platform = try row.optionalText(Column.platform).map(Platform.init(stored:))
+        self.lane = try row.optionalText(Column.lane)
+        self.handle = try row.optionalData(Column.handle)
+        self.handleKey = try row.optionalData(Column.handleKey)
+        self.tags = try row.optionalData(Column.tags)
+        self.isShared = try row.flag(Column.isShared)
+        self.environmentMoves = try row.integer(Column.environmentMoves)
+        self.claim = try row.optionalInteger(Column.claim)
+        self.createdAt = Date(milliseconds: try row.integer(Column.createdAt))
+        self.registeredAt = Date(milliseconds: try row.integer(Column.registeredAt))
+        self.retiredAt = try row.optionalInteger(Column.retiredAt).map(Date.init(milliseconds:))
+    }
+
+    /// The registered or claimed handle; `nil` before the first registration.
+    func openHandle(_ sealing: Sealing) throws -> DeviceHandle? {
+        try self.handle.flatMap { DeviceHandle(try sealing.text($0, in: .handle(self.number))) }
+    }
+
+    /// The tags, sorted.
+    func openTags(_ sealing: Sealing) throws -> [Tag] {
+        try self.tags.map { try sealing.tags($0, in: .tags(self.number)) } ?? []
+    }
+
+    /// The registration that a claim's row contains; `nil` if it has no handle.
+    func registration(_ sealing: Sealing) throws -> DeviceRegistration? {
+        guard let platform, let lane, self.handle != nil else { return nil }
+        guard let handle = try self.openHandle(sealing) else { throw VaultError.unreadable }
+        let name = platform.description
+        return DeviceRegistration(
+            platform: platform,
+            lane: Lane(platform, part: lane == name ? nil : String(lane.dropFirst(name.count + 1))),
+            handle: handle,
+            tags: Set(try self.openTags(sealing)),
+            isShared: self.isShared
+        )
+    }
+}
