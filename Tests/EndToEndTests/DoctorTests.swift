@@ -77,6 +77,40 @@ import Testing
         #expect(finding.text.contains("is readable by all users") == (grade == .fail))
     }
 
+    /// The configuration of a federation has no secret; only its owner may change it.
+    @Test(arguments: [(0o644, true, Finding.Grade.ok), (0o600, true, .ok), (0o644, false, .warn), (0o646, true, .fail)])
+    mutating func federationIsNamedAndItsSubjectTokenChecked(
+        mode: Int,
+        hasToken: Bool,
+        grade: Finding.Grade
+    ) async throws {
+        let fcm = try FCMSimulator(authority: TestAuthority())
+        if hasToken { try self.folder.writeSecret("token", to: "token") }
+        let (file, token) = (self.folder.file("federation.json"), self.folder.file("token"))
+        try self.folder.writeSecret(fcm.externalAccount(source: "{\"file\":\"\(token)\"}"), to: "federation.json")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        var sender = SenderConfiguration.FCM(credentials: .file(file))
+        sender.projectID = "p"
+        sender.allowedHosts = ["localhost:\(fcm.port)"]
+        self.configuration.senders = [Platform("fcm"): .fcm(sender)]
+        let finding = try #require(try await self.examine()["senders.fcm"])
+        #expect(finding.grade == grade, "\(finding)")
+        let expected: [Finding.Grade: String] = [
+            .ok: "workload identity federation, with the subject token in \(token), can be used",
+            .warn: "the subject token in \(token) cannot be read: No such file or directory",
+            .fail: "is readable by all users",
+        ]
+        #expect(finding.text.contains(expected[grade] ?? "?"), "\(finding)")
+    }
+
+    @Test mutating func credentialsOfTheMachineAreNamed() async throws {
+        var sender = SenderConfiguration.FCM(credentials: .metadata)
+        sender.projectID = "p"
+        self.configuration.senders = [Platform("fcm"): .fcm(sender)]
+        let finding = try #require(try await self.examine()["senders.fcm"])
+        #expect(finding.description == "ok   senders.fcm: the service account of Google's metadata server can be used")
+    }
+
     @Test mutating func risksAreNamed() async throws {
         self.configuration.listen = ["0.0.0.0:0"]
         #expect(try await self.examine()["server.listen"]?.grade == .warn)

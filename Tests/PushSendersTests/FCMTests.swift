@@ -208,7 +208,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("type", "authorized_user", SenderSettingsError.badValue(field: "type", expected: "service_account")),
+        (
+            "type", "authorized_user",
+            SenderSettingsError.badValue(field: "type", expected: "service_account or external_account")
+        ),
         ("project_id", "../x", .badValue(field: "project_id", expected: "a project's identifier")),
         (
             "private_key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",

@@ -1,5 +1,6 @@
 import CurlHTTP
 import Foundation
+import Glibc
 import PushCore
 import PushSenders
 import Reactor
@@ -9,8 +10,11 @@ extension SenderConfiguration {
     /// trust are right.
     func reachability(name: Platform, on loop: EventLoop, through proxy: OutboundProxy?) async -> [Finding] {
         let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
+        // The metadata server speaks plain HTTP, and is not called through the proxy.
+        let direct = HTTPClientSettings(caFile: self.caFile, allowsPlainHTTP: true, addresses: .any)
         return await self.endpoints.mapAtOnce { endpoint in
-            await Self.reach(endpoint, settings, subject: name.configurationKey, on: loop)
+            let isPlain = endpoint.hasPrefix("http:")
+            return await Self.reach(endpoint, isPlain ? direct : settings, subject: name.configurationKey, on: loop)
         }
     }
 
@@ -19,11 +23,21 @@ extension SenderConfiguration {
     private var endpoints: [String] {
         switch self {
         case .apns(let apns): [apns.endpoint] + (apns.sandbox.map { [$0.endpoint] } ?? [])
-        case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
+        case .fcm(let fcm): [fcm.endpoint, fcm.usedTokenEndpoint]
         case .wns(let wns): [wns.tokenEndpoint ?? wns.usualTokenEndpoint]
         case .webhook(let webhook): [webhook.url]
         case .webPush, .stream: []
         }
+    }
+
+    /// A warning if the subject token of a federation cannot be read here; `nil` without such a
+    /// file.
+    func subjectTokenFinding(name: Platform) throws -> Finding? {
+        guard case .fcm(let fcm) = self else { return nil }
+        let credentials = try fcm.readCredentials(key: "\(name.configurationKey).serviceAccount")
+        guard let file = credentials.subjectTokenFile, access(file, R_OK) != 0 else { return nil }
+        let reason = String(cString: strerror(errno))
+        return Finding(.warn, name.configurationKey, "the subject token in \(file) cannot be read: \(reason)")
     }
 
     private var caFile: String? {
@@ -58,5 +72,14 @@ extension SenderConfiguration {
         } catch {
             return Finding(.fail, subject, "\(endpoint) cannot be reached: \(error)")
         }
+    }
+}
+
+extension SenderConfiguration.FCM {
+    /// The endpoint that issues access tokens; Google's usual one if the file cannot be read,
+    /// which another check reports.
+    fileprivate var usedTokenEndpoint: String {
+        let credentials = (try? self.readCredentials(key: "serviceAccount")) ?? .file(Secret(""))
+        return credentials.tokenEndpoint(self.tokenEndpoint)
     }
 }
