@@ -168,6 +168,16 @@ import Testing
         #expect(FCMResponse.outcome(response, now: Samples.now) == expected)
     }
 
+    /// A lane that obeyed would call the provider again at once.
+    @Test(arguments: ["0", "Fri, 15 Jan 2027 08:00:00 GMT"])
+    func retryAfterOfZeroLeavesTheBackoffToTheLane(retryAfter: String) {
+        let response = Samples.response(503, "", ["retry-after": retryAfter])
+        #expect(
+            FCMResponse.outcome(response, now: Samples.now)
+                == .failure(.unavailable(reason: "HTTP 503", retryAfter: .seconds(10)))
+        )
+    }
+
     @Test func aTwoHundredNamesTheMessage() {
         let response = Samples.response(200, #"{"name":"projects/p/messages/0:1%2","more":[1]}"#)
         let acceptance = Acceptance(providerID: "projects/p/messages/0:1%2")
