@@ -119,7 +119,7 @@ import Testing
         (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failure(.deviceUnknown(reason: "SENDER_ID_MISMATCH"))),
         (403, "PERMISSION_DENIED", "", .failure(.misconfigured(reason: "PERMISSION_DENIED"))),
         (404, "NOT_FOUND", fcm("UNREGISTERED"), .failure(.deviceGone(reason: "UNREGISTERED"))),
-        (404, "NOT_FOUND", "", .failure(.misconfigured(reason: "NOT_FOUND"))),
+        (404, "NOT_FOUND", "", .failure(.deviceNotFound(reason: "NOT_FOUND"))),
         (
             429, "RESOURCE_EXHAUSTED", fcm("QUOTA_EXCEEDED"),
             .failure(.deviceBusy(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60)))
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, "<html>", SendOutcome.failure(.misconfigured(reason: "HTTP 404"))),
+        (404, "<html>", SendOutcome.failure(.deviceNotFound(reason: "HTTP 404"))),
         (502, "<html>", .failure(.unavailable(reason: "HTTP 502", retryAfter: .seconds(7)))),
         (429, "", .failure(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(7)))),
         (503, "", .failure(.overloaded(reason: "HTTP 503", retryAfter: .seconds(7)))),

@@ -112,7 +112,8 @@ extension SendFailure {
         case .unavailable(_, let retryAfter, _): return .unavailable(reason: reason, retryAfter: retryAfter)
         case .overloaded(_, let retryAfter), .deviceBusy(_, let retryAfter):
             return .overloaded(reason: reason, retryAfter: retryAfter)
-        case .rejected, .deviceGone, .deviceUnknown, .offline, .misconfigured, .kindRefused, .credentialExpired:
+        case .rejected, .deviceGone, .deviceUnknown, .deviceNotFound, .offline, .misconfigured, .kindRefused,
+            .credentialExpired, .credentialRefused:
             return .misconfigured(reason: reason)
         }
     }

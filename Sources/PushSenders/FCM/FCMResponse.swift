@@ -20,6 +20,8 @@ enum FCMResponse {
             .init(401...401) { .credentialExpired(reason: $0.reason) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
+            // The project, the path, or one device: FCM sometimes leaves out its code.
+            .init(404...404) { .deviceNotFound(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
             // The quota of the project, a device or a topic: FCM does not say which.
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterQuota) },
