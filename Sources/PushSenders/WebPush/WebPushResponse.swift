@@ -39,6 +39,8 @@ enum WebPushResponse {
             .init(408...408) { $0.overloadedIfTimed() },
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(400...499) { .rejected(reason: $0.reason) },
+            // Servers of UnifiedPush answer so for a topic to which nobody has subscribed lately.
+            .init(507...507) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(500...999) { $0.overloadedIfTimed() },
         ]
     )
