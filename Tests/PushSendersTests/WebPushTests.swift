@@ -222,6 +222,10 @@ private func subscription(
         (400, #"{"errno":113}"#, [:], .failure(.rejected(reason: "HTTP 400 errno 113"))),
         (400, "UnauthorizedRegistration", [:], .failure(.deviceUnknown(reason: "HTTP 400"))),
         (400, "the VAPID key does not fit", [:], .failure(.deviceUnknown(reason: "HTTP 400"))),
+        (
+            400, "no room at https://jwt.example/vapid or \(String(repeating: "aJWTb", count: 9))", [:],
+            .failure(.rejected(reason: "HTTP 400"))
+        ),
         (400, #"{"reason":"BadJwtToken"}"#, [:], .failure(.deviceUnknown(reason: "HTTP 400 BadJwtToken"))),
         (
             401, #"{"code":401,"errno":109,"error":"Unauthorized","message":"Invalid VAPID audience"}"#, [:],

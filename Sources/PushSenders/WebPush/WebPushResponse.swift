@@ -13,8 +13,8 @@ enum WebPushResponse {
     private static let badVAPID = "errno 109"
     /// Our own code for the same number if only this browser's subscription has another key.
     private static let keyMismatch = "errno 109 mismatch"
-    /// The words that Google and Apple use, anywhere in their text, for a subscription with
-    /// another key.
+    /// The words that Google and Apple use, alone or in words such as `BadJwtToken`, for a
+    /// subscription with another key.
     private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
     private static let deviceDelay = Duration.seconds(60)
 
@@ -66,7 +66,7 @@ enum WebPushResponse {
             answer?.reason, answer?.message, response.header("x-wns-error-description"),
             String(decoding: response.body.prefix(2000), as: UTF8.self),
         ]
-        let said = texts.compactMap(\.self).joined(separator: " ").lowercased()
+        let said = ProviderWords.words(texts.compactMap(\.self).joined(separator: " ")).joined(separator: " ")
         var words = self.aboutKey.filter(said.contains)
         if answer?.errno == 109 {
             words.append(said.contains("mismatch") ? self.keyMismatch : self.badVAPID)
