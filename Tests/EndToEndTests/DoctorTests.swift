@@ -188,6 +188,24 @@ import Testing
         #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
     }
 
+    /// A provider's clock, compared with this machine's. Less than a minute is no difference.
+    @Test(arguments: [(0.0, Finding.Grade.ok), (-100, .warn), (-4500, .fail), (4500, .fail)])
+    mutating func clockIsComparedWithThatOfTheProviders(ahead: TimeInterval, grade: Finding.Grade) async throws {
+        let providers = try Providers(folder: self.folder.path) { _ in
+            var options = SimulatorOptions()
+            options.now = { Date() - ahead }
+            return options
+        }
+        self.configuration.senders =
+            try Configuration.load(file: providers.writeConfiguration(), environment: [:]).senders
+        let examined = self
+        let finding = try await providers.whileRunning { try await examined.examine(online: true)["clock"] }
+        #expect(finding?.grade == grade, "\(String(describing: finding))")
+        guard grade == .fail else { return }
+        let text = "is 75 minutes \(ahead > 0 ? "ahead of" : "behind") that of localhost, which may refuse tokens"
+        #expect(finding?.text.hasPrefix(text) == true, "\(String(describing: finding))")
+    }
+
     @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {
         var doctor = self
         let origins = ["https://app.example", "http://localhost:3000", "http://app.example"]

@@ -45,7 +45,7 @@ struct AccessToken: Sendable {
                 reason: reason,
                 retryAfter: RetryAfter.duration(response.header("retry-after"), now: now)
             )
-        default: return .misconfigured(reason: reason)
+        default: return .misconfigured(reason: ClockDifference.explain(reason, response, now: now))
         }
     }
 

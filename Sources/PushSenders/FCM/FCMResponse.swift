@@ -17,7 +17,7 @@ enum FCMResponse {
             // Concerns the project's keys for Apple or for browsers. Only devices of that kind
             // cause it; Android is not affected.
             .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .kindRefused(reason: $0.reason) },
-            .init(401...401) { .credentialExpired(reason: $0.reason) },
+            .init(401...401) { .credentialExpired(reason: $0.reasonOfToken) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
             // The project, the path, or one device: FCM sometimes leaves out its code.

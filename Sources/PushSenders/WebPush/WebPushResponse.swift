@@ -25,10 +25,10 @@ enum WebPushResponse {
             // browser subscribes again.
             .init(300...399) { .deviceGone(reason: $0.reason) },
             .init(401...401, [keyMismatch]) { .deviceUnknown(reason: $0.reason) },
-            .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reason) },
-            .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reason) },
+            .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reasonOfToken) },
+            .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reasonOfToken) },
             // Includes Apple's BadJwtToken and VapidPkHashMismatch.
-            .init(401...403) { .deviceUnknown(reason: $0.reason) },
+            .init(401...403) { .deviceUnknown(reason: $0.reasonOfToken) },
             // RFC 8030 answers 404 for a subscription that has ended; most services answer 410.
             .init(404...404) { .deviceGone(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason) },

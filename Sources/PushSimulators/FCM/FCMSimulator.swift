@@ -60,7 +60,7 @@ package final class FCMSimulator: PushSimulator {
         )
         self.pool = try WorkloadIdentityPool(key: .p256())
         self.pushes = PushLog(options)
-        self.tokenRequests = PushLog(capacity: options.keptPushes, onPush: nil)
+        self.tokenRequests = PushLog(capacity: options.keptPushes, now: options.now, onPush: nil)
         self.now = options.now
         let limits = SimulatorServer.Limits(
             streamsBeforeProof: options.concurrentStreams,
