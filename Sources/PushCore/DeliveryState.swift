@@ -38,7 +38,14 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceUnknown(let reason)) where blame == .device,
             .failure(.deviceGone(let reason, _)) where blame != .us:
             return .failed(reason: reason)
+        // One retry: a front end of the provider that answers for a moment must not cost a push.
+        case .failure(.deviceNotFound(let reason)) where blame == .device && self.attempts > 1:
+            return .failed(reason: reason)
+        case .failure(.credentialRefused(let reason)):
+            // The next answer shows whether the lane pauses.
+            return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
+            .failure(.deviceNotFound(let reason)),
             .failure(.deviceUnknown(let reason)), .failure(.deviceGone(let reason, _)):
             // As far as is known, the push is not at fault: it is sent once its sender works
             // again.

@@ -1,6 +1,6 @@
 /// Sends pushes to a provider.
 ///
-/// `send` has a deadline of its own and does not retry, except once with a new access token:
+/// `send` has a deadline of its own and does not retry, except once after a refused access token:
 /// `DeliveryState` decides when to retry.
 package protocol PushSender: Sendable {
     /// Returns once the provider has accepted the push, which is not yet delivery.

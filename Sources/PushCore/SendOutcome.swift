@@ -43,6 +43,9 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// The address is dead, or the server uses the wrong app, project or environment for it: only
     /// other devices' pushes can show which.
     case deviceUnknown(reason: String)
+    /// The provider cannot find the device or the server's project, and does not say which. As for
+    /// `deviceUnknown` other devices' pushes show which, but the device stays in any case.
+    case deviceNotFound(reason: String)
     /// This push will never be accepted; the device and the sender are fine.
     case rejected(reason: String)
     /// The server's credentials or configuration are wrong: no push is accepted until an operator
@@ -54,6 +57,9 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// The server's access token has expired. The sender retries once with a new one; a second
     /// refusal is `misconfigured`.
     case credentialExpired(reason: String)
+    /// The provider calls the server's access token invalid, twice in a row. Some providers say so
+    /// of a good token now and then: the lane pauses only if no push is accepted meanwhile.
+    case credentialRefused(reason: String)
 
     /// In the provider's words.
     package var reason: String {
@@ -61,7 +67,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         case .unavailable(let reason, _, _), .overloaded(let reason, _), .deviceBusy(let reason, _),
             .offline(let reason),
             .deviceGone(let reason, _), .deviceUnknown(let reason), .rejected(let reason), .misconfigured(let reason),
-            .kindRefused(let reason), .credentialExpired(let reason):
+            .kindRefused(let reason), .credentialExpired(let reason), .credentialRefused(let reason),
+            .deviceNotFound(let reason):
             reason
         }
     }
@@ -77,7 +84,7 @@ package enum SendFailure: Error, Sendable, Hashable {
         case .deviceGone(_, let since): blame == .us ? nil : min(since ?? sentAt, sentAt)
         case .deviceUnknown: blame == .device ? sentAt : nil
         case .unavailable, .overloaded, .deviceBusy, .offline, .rejected, .misconfigured, .kindRefused,
-            .credentialExpired:
+            .credentialExpired, .credentialRefused, .deviceNotFound:
             nil
         }
     }

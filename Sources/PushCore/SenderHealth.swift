@@ -47,6 +47,8 @@ package struct SenderHealth: Sendable {
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
+    /// Refusals of the credential since the last answer to a push with a valid one.
+    private var credentialRefusals = 0
     private var busyUsers: Set<Int64> = []
     /// Users with a device that the provider does not know, counted since the last accepted push.
     private var refusedUsers: Set<Int64> = []
@@ -135,8 +137,10 @@ package struct SenderHealth: Sendable {
                 return .kindRefused(reason: reason)
             }
         // Otherwise waiting pushes would pause a lane that has little else to send.
-        case .failure(.deviceUnknown) where isRepeated && !wasProbing: self.recover()
-        case .failure(.deviceUnknown(let reason)):
+        case .failure(.deviceUnknown) where isRepeated && !wasProbing,
+            .failure(.deviceNotFound) where isRepeated && !wasProbing:
+            self.recover()
+        case .failure(.deviceUnknown(let reason)), .failure(.deviceNotFound(let reason)):
             self.suspect(reason, user: user, isKnown: isKnown, now: now)
             if old == nil, self.pause == nil, self.acceptedAt == nil, !self.hasDoubted {
                 self.hasDoubted = true
@@ -154,6 +158,10 @@ package struct SenderHealth: Sendable {
             let longest = self.length(from: Self.firstDelay, to: Self.longestDelay, isKnown: isKnown)
             self.beginPause(.outage, reason, until: now + max(longest * jitter, Self.firstDelay / 2), now: now)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)):
+            self.beginPause(.misconfigured, reason, isKnown: isKnown, now: now)
+        case .failure(.credentialRefused(let reason)):
+            self.credentialRefusals += 1
+            guard self.isCredentialWrong(afterRetry: isRepeated) else { return nil }
             self.beginPause(.misconfigured, reason, isKnown: isKnown, now: now)
         }
         let event = HealthEvent(from: old, to: self.pause, now: now)
@@ -231,8 +239,18 @@ package struct SenderHealth: Sendable {
         self.recover()
     }
 
+    /// Whether refusals of the credential are more than the provider's occasional mistake.
+    ///
+    /// They are if no push was accepted before, or none between two attempts of a push, or if many
+    /// are refused in a row.
+    private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
+        self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
+            || self.credentialRefusals >= Self.failuresInARow
+    }
+
     private mutating func recover() {
         self.failures = 0
+        self.credentialRefusals = 0
         self.busyUsers.removeAll()
         // A push that was being sent when the delay began does not end it.
         if self.isProbing { self.endPause() }
@@ -304,7 +322,7 @@ extension SendOutcome {
         case .success: true
         case .failure(let failure):
             switch failure {
-            case .rejected, .offline, .deviceGone, .deviceUnknown, .kindRefused: true
+            case .rejected, .offline, .deviceGone, .deviceUnknown, .deviceNotFound, .kindRefused: true
             default: false
             }
         }

@@ -46,7 +46,11 @@ extension PushLog {
             judgement = judge(request)
         }
         self.record(ReceivedPush(request: request, verdict: judgement.verdict))
-        return judgement.response
+        var response = judgement.response
+        if !response.headers.contains(where: { $0.isNamed("date") }) {
+            response.headers.append(HeaderField("Date", self.text(of: .dateAfter(seconds: 0))))
+        }
+        return response
     }
 
     private func apply(

@@ -112,6 +112,12 @@ import Testing
             "senders: {x: {type: fcm, serviceAccount: a, alert: {bodyKey: \"\\n\"}}}",
             "senders.x.alert.bodyKey: must be 1 to 100 bytes"
         ),
+        ("senders: {x: {type: fcm}}", "senders.x: serviceAccount is missing"),
+        ("senders: {x: {type: fcm, credentials: key}}", "senders.x.credentials: must be one of file, metadata"),
+        (
+            "senders: {x: {type: fcm, credentials: metadata, serviceAccount: a}}",
+            "senders.x.serviceAccount: must be left out with credentials: metadata"
+        ),
         ("senders: {x: {type: wns, clientID: a, clientSecretFile: b, envelope: tile}}", "must be one of raw, toast"),
         ("senders: {x: {type: fcm, serviceAccount: a, android: loud}}", "x.android: must be one of data, notification"),
         (
@@ -264,8 +270,16 @@ import Testing
         var placeholder = AndroidPlaceholder()
         placeholder.bodyKey = "B"
         placeholder.sound = nil
-        var fcm = SenderConfiguration.FCM(serviceAccount: "a")
+        var fcm = SenderConfiguration.FCM(credentials: .file("a"))
         fcm.android = .notification(placeholder)
+        #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+    }
+
+    @Test func credentialsOfTheMachineNeedNoFile() throws {
+        var fcm = SenderConfiguration.FCM(credentials: .metadata)
+        fcm.projectID = "p"
+        fcm.allowedHosts = ["sts.example"]
+        let yaml = "senders: {x: {type: fcm, credentials: metadata, projectID: p, allowedHosts: [sts.example]}}"
         #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
     }
 

@@ -65,17 +65,17 @@ import Testing
             let good = stack.providers.apns.credentials.privateKey
             try write(good)
             await stack.application.parts.reload()
-            // The refused push waits for its minute; the sender does not.
+            // With the refused push, which waits for its lane only.
             _ = try await client.send("secret")
-            _ = try await pushes.acceptedPush(1, within: .seconds(15))
+            _ = try await pushes.acceptedPush(2, within: .seconds(15))
             try write("no key")
             await stack.application.parts.reload()
             _ = try await client.send("secret")
-            _ = try await pushes.acceptedPush(2, within: .seconds(15))
+            _ = try await pushes.acceptedPush(3, within: .seconds(15))
             try write(good)
             await stack.application.parts.reload()
             _ = try await client.send("secret")
-            _ = try await pushes.acceptedPush(3, within: .seconds(15))
+            _ = try await pushes.acceptedPush(4, within: .seconds(15))
             return pushes.received
         }
         #expect(received.first?.verdict == .refused(status: 403, reason: "InvalidProviderToken"))

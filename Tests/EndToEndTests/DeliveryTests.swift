@@ -67,7 +67,7 @@ import Testing
             let client = self.client(stack)
             try await client.register(platform: "apns", handle: self.handle)
             try await self.client(stack).register(platform: "fcm", handle: "fcm-token")
-            stack.providers.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
+            stack.providers.apns.pushes.answerNext(status: 403, body: #"{"reason":"Forbidden"}"#)
             _ = try await client.send("x")
             _ = try await stack.providers.fcm.pushes.acceptedPush(1)
             try await eventually { stack.pause(of: "apns") != nil }
@@ -81,7 +81,7 @@ import Testing
         }
         let pauses = log.lines.filter { $0.contains("lane paused") }
         #expect(pauses.count == 1)
-        let line = "warning lane paused cause=misconfigured lane=apns reason=InvalidProviderToken until="
+        let line = "warning lane paused cause=misconfigured lane=apns reason=Forbidden until="
         #expect(pauses.first?.hasPrefix(line) == true)
     }
 

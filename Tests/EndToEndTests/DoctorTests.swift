@@ -77,6 +77,40 @@ import Testing
         #expect(finding.text.contains("is readable by all users") == (grade == .fail))
     }
 
+    /// The configuration of a federation has no secret; only its owner may change it.
+    @Test(arguments: [(0o644, true, Finding.Grade.ok), (0o600, true, .ok), (0o644, false, .warn), (0o646, true, .fail)])
+    mutating func federationIsNamedAndItsSubjectTokenChecked(
+        mode: Int,
+        hasToken: Bool,
+        grade: Finding.Grade
+    ) async throws {
+        let fcm = try FCMSimulator(authority: TestAuthority())
+        if hasToken { try self.folder.writeSecret("token", to: "token") }
+        let (file, token) = (self.folder.file("federation.json"), self.folder.file("token"))
+        try self.folder.writeSecret(fcm.externalAccount(source: "{\"file\":\"\(token)\"}"), to: "federation.json")
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: file)
+        var sender = SenderConfiguration.FCM(credentials: .file(file))
+        sender.projectID = "p"
+        sender.allowedHosts = ["localhost:\(fcm.port)"]
+        self.configuration.senders = [Platform("fcm"): .fcm(sender)]
+        let finding = try #require(try await self.examine()["senders.fcm"])
+        #expect(finding.grade == grade, "\(finding)")
+        let expected: [Finding.Grade: String] = [
+            .ok: "workload identity federation, with the subject token in \(token), can be used",
+            .warn: "the subject token in \(token) cannot be read: No such file or directory",
+            .fail: "is readable by all users",
+        ]
+        #expect(finding.text.contains(expected[grade] ?? "?"), "\(finding)")
+    }
+
+    @Test mutating func credentialsOfTheMachineAreNamed() async throws {
+        var sender = SenderConfiguration.FCM(credentials: .metadata)
+        sender.projectID = "p"
+        self.configuration.senders = [Platform("fcm"): .fcm(sender)]
+        let finding = try #require(try await self.examine()["senders.fcm"])
+        #expect(finding.description == "ok   senders.fcm: the service account of Google's metadata server can be used")
+    }
+
     @Test mutating func risksAreNamed() async throws {
         self.configuration.listen = ["0.0.0.0:0"]
         #expect(try await self.examine()["server.listen"]?.grade == .warn)
@@ -152,6 +186,24 @@ import Testing
         #expect(later["senders.apns"]?.grade == .fail)
         // No provider runs at these addresses now.
         #expect(later["senders.fcm"]?.text.contains("cannot be reached") == true)
+    }
+
+    /// A provider's clock, compared with this machine's. Less than a minute is no difference.
+    @Test(arguments: [(0.0, Finding.Grade.ok), (-100, .warn), (-4500, .fail), (4500, .fail)])
+    mutating func clockIsComparedWithThatOfTheProviders(ahead: TimeInterval, grade: Finding.Grade) async throws {
+        let providers = try Providers(folder: self.folder.path) { _ in
+            var options = SimulatorOptions()
+            options.now = { Date() - ahead }
+            return options
+        }
+        self.configuration.senders =
+            try Configuration.load(file: providers.writeConfiguration(), environment: [:]).senders
+        let examined = self
+        let finding = try await providers.whileRunning { try await examined.examine(online: true)["clock"] }
+        #expect(finding?.grade == grade, "\(String(describing: finding))")
+        guard grade == .fail else { return }
+        let text = "is 75 minutes \(ahead > 0 ? "ahead of" : "behind") that of localhost, which may refuse tokens"
+        #expect(finding?.text.hasPrefix(text) == true, "\(String(describing: finding))")
     }
 
     @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {

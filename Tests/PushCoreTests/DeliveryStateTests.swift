@@ -78,6 +78,19 @@ import Testing
         #expect((failure.retirement(sentAt: self.now, blame: blame) != nil) == isFinal)
     }
 
+    /// A device that is only not found is never retired.
+    @Test(arguments: [
+        (1, Blame.device, false), (2, .device, true), (2, .unclear, false), (2, .us, false),
+    ])
+    func deviceThatIsNotFoundFailsAtTheSecondAttempt(attempts: Int, blame: Blame, isFinal: Bool) {
+        let failure = SendFailure.deviceNotFound(reason: "n")
+        let state = DeliveryState(attempts: attempts, expiresAt: self.now + 1000)
+        let settlement = state.settlement(of: .failure(failure), blame: blame, now: self.now, jitter: 0)
+        let kept = Settlement.retried(at: self.now + SenderHealth.firstPause, reason: "n")
+        #expect(settlement == (isFinal ? .failed(reason: "n") : kept))
+        #expect(failure.retirement(sentAt: self.now, blame: blame) == nil)
+    }
+
     @Test func retryAfterTheExpiryExpiresThePush() {
         let outcome = Self.unavailable(.seconds(60))
         #expect(
@@ -117,6 +130,7 @@ import Testing
                 .retried(at: at(1000 + SenderHealth.firstPause), reason: "c"),
                 nil, nil
             ),
+            (.failure(.credentialRefused(reason: "c")), .retried(at: at(1000.1), reason: "c"), nil, nil),
             (.failure(.offline(reason: "o")), .away(reason: "o"), nil, nil),
             (.failure(.unavailable(reason: "x")), .retried(at: at(1000.1), reason: "x"), nil, nil),
             (

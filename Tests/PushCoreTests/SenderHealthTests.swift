@@ -36,6 +36,20 @@ import Testing
         ([.failure(.overloaded(reason: "o", retryAfter: .seconds(7)))], .delay(until: at(7)), .overloaded, "o"),
         ([.failure(.misconfigured(reason: "m"))], .delay(until: at(60)), .misconfigured, "m"),
         ([.failure(.credentialExpired(reason: "c"))], .delay(until: at(60)), .misconfigured, "c"),
+        ([.failure(.credentialRefused(reason: "i"))], .delay(until: at(60)), .misconfigured, "i"),
+        ([accepted] + failures(.credentialRefused(reason: "i"), 9), .go, nil, nil),
+        ([accepted] + failures(.credentialRefused(reason: "i"), 10), .delay(until: at(60)), .misconfigured, "i"),
+        (
+            [accepted] + failures(.credentialRefused(reason: "i"), 9) + [.failure(.deviceGone(reason: "r"))]
+                + failures(.credentialRefused(reason: "i"), 9),
+            .go, nil, nil
+        ),
+        (failures(.deviceNotFound(reason: "n"), 4), .go, nil, nil),
+        (
+            failures(.deviceNotFound(reason: "n"), 5), .delay(until: at(60)), .devicesRefused,
+            "devices of 5 users in a row refused, none accepted: n"
+        ),
+        ([accepted] + failures(.deviceNotFound(reason: "n"), 100), .go, nil, nil),
         (failures(.offline(reason: "x"), 100), .go, nil, nil),
         (failures(.kindRefused(reason: "k"), 100), .go, nil, nil),
         (failures(.deviceGone(reason: "g"), 100), .go, nil, nil),
@@ -74,6 +88,18 @@ import Testing
         let refused = SendOutcome.failure(.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"))
         let events = (0..<5).map { health.record(refused, user: $0, isKnown: true, now: self.now, jitter: 1) }
         #expect(events == [.kindRefused(reason: "THIRD_PARTY_AUTH_ERROR"), nil, nil, nil, nil])
+    }
+
+    /// The second value says whether another push is accepted between the two attempts.
+    @Test(arguments: [(true, false), (false, true)])
+    func credentialRefusedAgainAtARetryPausesTheLane(isAccepted: Bool, pauses: Bool) {
+        var health = self.health(after: [Self.accepted])
+        let refused = SendOutcome.failure(.credentialRefused(reason: "InvalidProviderToken"))
+        _ = health.record(refused, user: 1, isKnown: true, now: self.now, jitter: 1)
+        #expect(health.admission(now: self.now) == .go)
+        if isAccepted { _ = health.record(Self.accepted, user: 2, isKnown: true, now: self.now, jitter: 1) }
+        _ = health.record(refused, user: 1, isKnown: true, isRepeated: true, now: self.now, jitter: 1)
+        #expect((health.pause?.cause == .misconfigured) == pauses)
     }
 
     @Test func busyDevicesOfOneUserDoNotPauseTheLane() {

@@ -100,15 +100,32 @@ import Testing
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "abcd")
         try await fixture.post(1, from: alice, to: "username:alice")
-        self.apns.pushes.answerNext(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
+        self.apns.pushes.answerNext(status: 403, body: #"{"reason":"Forbidden"}"#)
         try await self.rig.run { _, status in
             try await eventually { Self.pause(status) != nil }
             #expect(Self.pause(status)?.cause == .misconfigured)
-            #expect(Self.pause(status)?.reason == "InvalidProviderToken")
+            #expect(Self.pause(status)?.reason == "Forbidden")
         }
         #expect(self.apns.pushes.received.count == 1)
         let due = try #require(try await self.fixture.nextDue())
         #expect(due == self.fixture.now + SenderHealth.firstPause)
+    }
+
+    /// Apple is known to refuse one in many pushes with a good token.
+    @Test func occasionalRefusalOfTheTokenPausesNothing() async throws {
+        try await self.fill(100)
+        let refusal = Fault.answer(status: 403, body: #"{"reason":"InvalidProviderToken"}"#)
+        self.apns.pushes.setFaults([FaultRule(refusal, when: [.every(20)])])
+        try await self.rig.run { wakeUp, status in
+            try await eventually {
+                self.fixture.clock.advance(by: 1)
+                wakeUp()
+                return self.apns.pushes.acceptedCount == 100
+            }
+            #expect(!Self.isPaused(status))
+        }
+        #expect(self.apns.pushes.received.count >= 105)
+        #expect(!self.rig.log.lines.contains { $0.contains("lane paused") })
     }
 
     // MARK: Trouble

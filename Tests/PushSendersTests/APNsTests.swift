@@ -132,7 +132,7 @@ import Testing
         (403, "BadCertificate", .failure(.misconfigured(reason: "BadCertificate"))),
         (403, "BadCertificateEnvironment", .failure(.misconfigured(reason: "BadCertificateEnvironment"))),
         (403, "ExpiredProviderToken", .failure(.credentialExpired(reason: "ExpiredProviderToken"))),
-        (403, "InvalidProviderToken", .failure(.misconfigured(reason: "InvalidProviderToken"))),
+        (403, "InvalidProviderToken", .failure(.credentialRefused(reason: "InvalidProviderToken"))),
         (403, "MissingProviderToken", .failure(.misconfigured(reason: "MissingProviderToken"))),
         (403, "UnrelatedKeyIdInToken", .failure(.misconfigured(reason: "UnrelatedKeyIdInToken"))),
         (403, "BadEnvironmentKeyIdInToken", .failure(.misconfigured(reason: "BadEnvironmentKeyIdInToken"))),

@@ -120,7 +120,7 @@ import Testing
             options.now = { Samples.now }
             let fcm = try FCMSimulator(authority: authority, options: options)
             let settings = FCMSettings(
-                serviceAccount: Secret(fcm.serviceAccount),
+                credentials: .file(Secret(fcm.serviceAccount)),
                 endpoint: fcm.endpoint,
                 tokenEndpoint: fcm.tokenEndpoint,
                 apple: apple,

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RetryAfterTests {
     @Test(arguments: [
-        ("0", Duration.seconds(0)), ("120", .seconds(120)), ("3600", .seconds(3600)), ("3601", .seconds(3600)),
+        ("1", Duration.seconds(1)), ("120", .seconds(120)), ("3600", .seconds(3600)), ("3601", .seconds(3600)),
         ("99999999999999999999", .seconds(3600)),
         ("Fri, 15 Jan 2027 08:00:30 GMT", .seconds(30)),
         ("Fri, 15 Jan 2027 23:00:30 GMT", .seconds(3600)),
@@ -19,11 +19,49 @@ import Testing
     }
 
     @Test(arguments: [
-        nil, "", "-1", "+1", "1.5", "soon", " 5", "5 ", "Fri, 15 Jan 2027 07:59:59 GMT", "Fri, 15 Jan 2027 08:00:30",
+        nil, "", "0", "000", "Fri, 15 Jan 2027 08:00:00 GMT", "-1", "+1", "1.5", "soon",
+        " 5", "5 ", "Fri, 15 Jan 2027 07:59:59 GMT", "Fri, 15 Jan 2027 08:00:30",
         "Fri, 15 Foo 2027 08:00:30 GMT", "Fri, 15 Jan 2027 25:00:30 GMT", "Fri, 15 Jan +027 08:00:30 GMT",
     ])
-    func invalidOrPastValuesAreIgnored(text: String?) {
+    func valuesOutsideTheFutureAreIgnored(text: String?) {
         #expect(RetryAfter.duration(text, now: Samples.now) == nil)
+    }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct ClockDifferenceTests {
+    @Test(arguments: [
+        (nil as String?, nil as String?, false), ("yesterday", nil, false),
+        ("Fri, 15 Jan 2027 08:00:59 GMT", nil, false), ("Fri, 15 Jan 2027 07:59:01 GMT", nil, false),
+        ("Fri, 15 Jan 2027 08:01:00 GMT", "60 seconds behind", false),
+        ("Fri, 15 Jan 2027 07:55:01 GMT", "5 minutes ahead of", false),
+        ("Fri, 15 Jan 2027 07:55:00 GMT", "5 minutes ahead of", true),
+        ("Fri, 15 Jan 2027 06:45:00 GMT", "75 minutes ahead of", true),
+        ("Fri, 15 Jan 2027 11:00:00 GMT", "3 hours behind", true),
+        ("Fri, 15 Jan 9999 08:00:00 GMT", "2911713 days behind", true),
+    ])
+    func differenceIsThatOfTheDateField(date: String?, text: String?, isRefused: Bool) {
+        let response = Samples.response(403, "", date.map { ["date": $0] } ?? [:])
+        let difference = ClockDifference(response, now: Samples.now)
+        #expect(difference?.text == text)
+        #expect((difference?.isRefused ?? false) == isRefused)
+    }
+
+    /// Only the reasons of refused tokens name the clock.
+    @Test func refusedTokensAreExplainedByTheClock() {
+        func response(_ status: Int, _ body: String) -> OutboundResponse {
+            Samples.response(status, body, ["date": "Fri, 15 Jan 2027 06:45:00 GMT"])
+        }
+        let clock = "; this machine's clock is 75 minutes ahead of the provider's"
+        for word in ["ExpiredProviderToken", "InvalidProviderToken"] {
+            let outcome = APNsResponse.outcome(response(403, "{\"reason\":\"\(word)\"}"), now: Samples.now)
+            guard case .failure(let failure) = outcome else { return #expect(Bool(false), "\(outcome)") }
+            #expect(failure.reason == word + clock)
+        }
+        let other = APNsResponse.outcome(response(403, "{\"reason\":\"Forbidden\"}"), now: Samples.now)
+        #expect(other == .failure(.misconfigured(reason: "Forbidden")))
+        #expect(throws: SendFailure.misconfigured(reason: "invalid_grant" + clock)) {
+            try AccessToken(response(400, "{\"error\":\"invalid_grant\"}"), now: Samples.now)
+        }
     }
 }
 

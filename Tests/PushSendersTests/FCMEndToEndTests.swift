@@ -8,18 +8,18 @@ import Testing
 /// Tests the sender with the simulator, over HTTP/2 and TLS, including access tokens.
 @Suite(.timeLimit(.minutes(5))) struct FCMEndToEndTests {
     private func withFCM<Result: Sendable>(
-        change: @Sendable (inout FCMSettings) throws -> Void = { _ in },
+        change: @Sendable (inout FCMSettings, FCMSimulator) throws -> Void = { _, _ in },
         _ body: @Sendable (FCMSender, FCMSimulator) async throws -> Result
     ) async throws -> Result {
         try await withProvider { authority, connection, loop in
             let fcm = try FCMSimulator(authority: authority)
             var settings = FCMSettings(
-                serviceAccount: Secret(fcm.serviceAccount),
+                credentials: .file(Secret(fcm.serviceAccount)),
                 endpoint: fcm.endpoint,
                 tokenEndpoint: fcm.tokenEndpoint,
                 connection: connection
             )
-            try change(&settings)
+            try change(&settings, fcm)
             let sender = try FCMSender(settings, on: loop)
             return try await fcm.whileRunning { fcm in
                 let result = try await body(sender, fcm)
@@ -111,11 +111,11 @@ import Testing
 
     @Test func aForeignKeyIsAMisconfiguration() async throws {
         let key = try #require(Samples.rsaKey).pemRepresentation
-        let (outcome, received) = try await self.withFCM { settings in
-            let data = Data(settings.serviceAccount.exposed.utf8)
+        let (outcome, received) = try await self.withFCM { settings, fcm in
+            let data = Data(fcm.serviceAccount.utf8)
             var fields = try JSONDecoder().decode([String: String].self, from: data)
             fields["private_key"] = key
-            settings.serviceAccount = try Samples.json(fields)
+            settings.credentials = .file(try Samples.json(fields))
         } _: { sender, fcm in
             (await sender.outcome(of: try Self.push()), fcm.pushes.received)
         }

@@ -119,7 +119,7 @@ import Testing
         (403, "PERMISSION_DENIED", fcm("SENDER_ID_MISMATCH"), .failure(.deviceUnknown(reason: "SENDER_ID_MISMATCH"))),
         (403, "PERMISSION_DENIED", "", .failure(.misconfigured(reason: "PERMISSION_DENIED"))),
         (404, "NOT_FOUND", fcm("UNREGISTERED"), .failure(.deviceGone(reason: "UNREGISTERED"))),
-        (404, "NOT_FOUND", "", .failure(.misconfigured(reason: "NOT_FOUND"))),
+        (404, "NOT_FOUND", "", .failure(.deviceNotFound(reason: "NOT_FOUND"))),
         (
             429, "RESOURCE_EXHAUSTED", fcm("QUOTA_EXCEEDED"),
             .failure(.deviceBusy(reason: "QUOTA_EXCEEDED", retryAfter: .seconds(60)))
@@ -148,7 +148,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (404, "<html>", SendOutcome.failure(.misconfigured(reason: "HTTP 404"))),
+        (404, "<html>", SendOutcome.failure(.deviceNotFound(reason: "HTTP 404"))),
         (502, "<html>", .failure(.unavailable(reason: "HTTP 502", retryAfter: .seconds(7)))),
         (429, "", .failure(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(7)))),
         (503, "", .failure(.overloaded(reason: "HTTP 503", retryAfter: .seconds(7)))),
@@ -166,6 +166,16 @@ import Testing
     func anAnswerWithoutJSONIsJudgedByItsStatus(status: Int, body: String, expected: SendOutcome) {
         let response = Samples.response(status, body, ["retry-after": "7"])
         #expect(FCMResponse.outcome(response, now: Samples.now) == expected)
+    }
+
+    /// A lane that obeyed would call the provider again at once.
+    @Test(arguments: ["0", "Fri, 15 Jan 2027 08:00:00 GMT"])
+    func retryAfterOfZeroLeavesTheBackoffToTheLane(retryAfter: String) {
+        let response = Samples.response(503, "", ["retry-after": retryAfter])
+        #expect(
+            FCMResponse.outcome(response, now: Samples.now)
+                == .failure(.unavailable(reason: "HTTP 503", retryAfter: .seconds(10)))
+        )
     }
 
     @Test func aTwoHundredNamesTheMessage() {
@@ -208,7 +218,10 @@ import Testing
     }
 
     @Test(arguments: [
-        ("type", "authorized_user", SenderSettingsError.badValue(field: "type", expected: "service_account")),
+        (
+            "type", "authorized_user",
+            SenderSettingsError.badValue(field: "type", expected: "service_account or external_account")
+        ),
         ("project_id", "../x", .badValue(field: "project_id", expected: "a project's identifier")),
         (
             "private_key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",

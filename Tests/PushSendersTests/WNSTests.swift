@@ -130,6 +130,14 @@ private let channel = "https://db3.notify.windows.com/?token=AwY%2fA%2b%3D%3d"
             410, ["x-wns-error-description": "The domain is blocked"],
             .failure(.misconfigured(reason: "The domain is blocked"))
         ),
+        (
+            410, ["x-wns-error-description": "Sender suspended, bandwidth"],
+            .failure(.misconfigured(reason: "Sender suspended, bandwidth"))
+        ),
+        (
+            410, ["x-wns-error-description": "The channel was abandoned"],
+            .failure(.deviceGone(reason: "The channel was abandoned"))
+        ),
         (412, [:], .failure(.unavailable(reason: "HTTP 412"))),
         (413, [:], .failure(.rejected(reason: "HTTP 413"))),
         (302, ["location": "https://evil.example/"], .failure(.rejected(reason: "HTTP 302"))),

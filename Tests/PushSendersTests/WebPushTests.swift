@@ -222,6 +222,10 @@ private func subscription(
         (400, #"{"errno":113}"#, [:], .failure(.rejected(reason: "HTTP 400 errno 113"))),
         (400, "UnauthorizedRegistration", [:], .failure(.deviceUnknown(reason: "HTTP 400"))),
         (400, "the VAPID key does not fit", [:], .failure(.deviceUnknown(reason: "HTTP 400"))),
+        (
+            400, "no room at https://jwt.example/vapid or \(String(repeating: "aJWTb", count: 9))", [:],
+            .failure(.rejected(reason: "HTTP 400"))
+        ),
         (400, #"{"reason":"BadJwtToken"}"#, [:], .failure(.deviceUnknown(reason: "HTTP 400 BadJwtToken"))),
         (
             401, #"{"code":401,"errno":109,"error":"Unauthorized","message":"Invalid VAPID audience"}"#, [:],
@@ -251,6 +255,8 @@ private func subscription(
         (429, "", [:], .failure(.deviceBusy(reason: "HTTP 429", retryAfter: .seconds(60)))),
         (500, #"{"errno":999}"#, [:], .failure(.unavailable(reason: "HTTP 500 errno 999"))),
         (503, "", [:], .failure(.unavailable(reason: "HTTP 503"))),
+        (507, "", [:], .failure(.deviceBusy(reason: "HTTP 507", retryAfter: .seconds(60)))),
+        (507, "", ["retry-after": "9"], .failure(.deviceBusy(reason: "HTTP 507", retryAfter: .seconds(9)))),
         (503, "", ["retry-after": "30"], .failure(.overloaded(reason: "HTTP 503", retryAfter: .seconds(30)))),
         (502, "", ["retry-after": "99999"], .failure(.overloaded(reason: "HTTP 502", retryAfter: .seconds(3600)))),
         (600, "", [:], .failure(.unavailable(reason: "HTTP 600"))),

@@ -248,10 +248,21 @@ enum SenderConfiguration: Sendable, Hashable {
     }
 
     struct FCM: Sendable, Hashable {
-        var serviceAccount: String
+        enum Credentials: Sendable, Hashable {
+            /// The key of a service account, or a configuration of workload identity federation.
+            case file(String)
+            /// The metadata server of Google's cloud.
+            case metadata
+        }
+
+        var credentials: Credentials
+        /// `nil`: that of the service account's key.
+        var projectID: String?
         var endpoint = "https://fcm.googleapis.com"
         /// `nil`: Google's, regardless of the service account.
         var tokenEndpoint: String?
+        /// The hosts that a configuration of workload identity federation may name.
+        var allowedHosts = FCMSettings.usualHosts
         /// How pushes appear on Apple devices; `nil`: they get none.
         var apple: AppleEnvelope?
         var android = AndroidContent.data

@@ -13,7 +13,8 @@ extension Doctor {
             let finding = Finding(.ok, subject, "the secret can be used")
             guard online else { return [finding] }
             let settings = HTTPClientSettings(caFile: webhook.caFile, addresses: .any, proxy: egress.proxy)
-            return [finding, await SenderConfiguration.reach(webhook.url, settings, subject: subject, on: loop)]
+            return [finding]
+                + (await SenderConfiguration.reach(webhook.url, settings, subject: subject, on: loop, now: self.present))
         } catch {
             return [Finding(.fail, subject, "\(error)")]
         }

@@ -18,6 +18,7 @@ package struct Doctor: Sendable {
 
     let configuration: Configuration
     let now: Date
+    private let start = ContinuousClock.now
 
     package init(configuration: Configuration, now: Date = Date()) {
         self.configuration = configuration
@@ -35,13 +36,22 @@ package struct Doctor: Sendable {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let senders = self.configuration.senders.sorted { $0.key.description < $1.key.description }
-        findings += await senders.mapAtOnce { name, sender in
+        let checked = await senders.mapAtOnce { name, sender in
             let credentials = await self.credentials(of: sender, name: name, on: loop)
             // The credentials' check has already reported a proxy with bad credentials.
             guard online, let egress = try? self.configuration.egress(of: name) else { return credentials }
-            return credentials + (await sender.reachability(name: name, on: loop, through: egress.proxy))
+            let reached = await sender.reachability(name: name, on: loop, through: egress.proxy, now: self.present)
+            return credentials + reached
         }.flatMap { $0 }
+        // Each provider would tell the same about the clock.
+        findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         return findings + (await self.eventWebhook(on: loop, online: online))
+    }
+
+    /// The present time; the checks may take minutes.
+    var present: @Sendable () -> Date {
+        let (now, start) = (self.now, self.start)
+        return { now + (ContinuousClock.now - start).timeInterval }
     }
 
     /// Whether there is time left; a credential that has ended is a failure.
@@ -209,8 +219,9 @@ package struct Doctor: Sendable {
                 tokens: APNsProviderTokens()
             )
             await setup.close()
-            let finding = Finding(.ok, name.configurationKey, "the credentials can be used")
-            return [finding] + (setup.expiry.map { [self.judge($0)] } ?? [])
+            let finding = Finding(.ok, name.configurationKey, "\(setup.credentials) can be used")
+            let source = try sender.subjectTokenFinding(name: name)
+            return [finding] + (source.map { [$0] } ?? []) + (setup.expiry.map { [self.judge($0)] } ?? [])
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]
         }

@@ -1,17 +1,32 @@
 import CurlHTTP
 import Foundation
+import Glibc
 import PushCore
 import PushSenders
 import Reactor
 
 extension SenderConfiguration {
     /// Sends a request to each endpoint of the sender: any answer shows that name, route, TLS and
-    /// trust are right.
-    func reachability(name: Platform, on loop: EventLoop, through proxy: OutboundProxy?) async -> [Finding] {
+    /// trust are right. Its `Date` shows whether the clocks agree.
+    func reachability(
+        name: Platform,
+        on loop: EventLoop,
+        through proxy: OutboundProxy?,
+        now: @escaping @Sendable () -> Date
+    ) async -> [Finding] {
         let settings = HTTPClientSettings(caFile: self.caFile, addresses: .any, proxy: proxy)
+        // The metadata server speaks plain HTTP, and is not called through the proxy.
+        let direct = HTTPClientSettings(caFile: self.caFile, allowsPlainHTTP: true, addresses: .any)
         return await self.endpoints.mapAtOnce { endpoint in
-            await Self.reach(endpoint, settings, subject: name.configurationKey, on: loop)
-        }
+            let isPlain = endpoint.hasPrefix("http:")
+            return await Self.reach(
+                endpoint,
+                isPlain ? direct : settings,
+                subject: name.configurationKey,
+                on: loop,
+                now: now
+            )
+        }.flatMap { $0 }
     }
 
     /// The endpoints that the operator has configured; endpoints that devices name are not known
@@ -19,11 +34,21 @@ extension SenderConfiguration {
     private var endpoints: [String] {
         switch self {
         case .apns(let apns): [apns.endpoint] + (apns.sandbox.map { [$0.endpoint] } ?? [])
-        case .fcm(let fcm): [fcm.endpoint, fcm.tokenEndpoint ?? "https://oauth2.googleapis.com/token"]
+        case .fcm(let fcm): [fcm.endpoint, fcm.usedTokenEndpoint]
         case .wns(let wns): [wns.tokenEndpoint ?? wns.usualTokenEndpoint]
         case .webhook(let webhook): [webhook.url]
         case .webPush, .stream: []
         }
+    }
+
+    /// A warning if the subject token of a federation cannot be read here; `nil` without such a
+    /// file.
+    func subjectTokenFinding(name: Platform) throws -> Finding? {
+        guard case .fcm(let fcm) = self else { return nil }
+        let credentials = try fcm.readCredentials(key: "\(name.configurationKey).serviceAccount")
+        guard let file = credentials.subjectTokenFile, access(file, R_OK) != 0 else { return nil }
+        let reason = String(cString: strerror(errno))
+        return Finding(.warn, name.configurationKey, "the subject token in \(file) cannot be read: \(reason)")
     }
 
     private var caFile: String? {
@@ -41,22 +66,36 @@ extension SenderConfiguration {
         _ endpoint: String,
         _ settings: HTTPClientSettings,
         subject: String,
-        on loop: EventLoop
-    ) async -> Finding {
-        guard let url = OutboundURL(endpoint) else { return Finding(.fail, subject, "\(endpoint) is not a URL") }
+        on loop: EventLoop,
+        now: @Sendable () -> Date
+    ) async -> [Finding] {
+        guard let url = OutboundURL(endpoint) else { return [Finding(.fail, subject, "\(endpoint) is not a URL")] }
         do throws(OutboundError) {
             let client = try HTTPClient(settings, on: loop)
-            let status: Int
+            let response: OutboundResponse
             do throws(OutboundError) {
-                status = try await client.send(OutboundRequest(.get, url, timeout: .seconds(10))).status
+                response = try await client.send(OutboundRequest(.get, url, timeout: .seconds(10)))
             } catch {
                 await client.close()
                 throw error
             }
             await client.close()
-            return Finding(.ok, subject, "\(endpoint) answers with \(status)")
+            let clock = ClockDifference(response, now: now()).map { difference in
+                let text = "is \(difference.text) that of \(url.host), which may refuse tokens; set the clock"
+                return Finding(difference.isRefused ? .fail : .warn, "clock", text)
+            }
+            return [Finding(.ok, subject, "\(endpoint) answers with \(response.status)")] + (clock.map { [$0] } ?? [])
         } catch {
-            return Finding(.fail, subject, "\(endpoint) cannot be reached: \(error)")
+            return [Finding(.fail, subject, "\(endpoint) cannot be reached: \(error)")]
         }
+    }
+}
+
+extension SenderConfiguration.FCM {
+    /// The endpoint that issues access tokens; Google's usual one if the file cannot be read,
+    /// which another check reports.
+    fileprivate var usedTokenEndpoint: String {
+        let credentials = (try? self.readCredentials(key: "serviceAccount")) ?? .file(Secret(""))
+        return credentials.tokenEndpoint(self.tokenEndpoint)
     }
 }

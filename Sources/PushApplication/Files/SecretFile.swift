@@ -7,7 +7,14 @@ package enum SecretFile {
     ///
     /// Its group may read it, as Debian's `ssl-cert` reads private keys. Throws
     /// `ConfigurationError` if the file cannot be read, or if all users may read or change it.
-    package static func text(of file: String, key: String) throws -> String {
+    ///
+    /// - Parameter isPublic: Whether a file with that content is no secret, so that all users may
+    ///   read it.
+    package static func text(
+        of file: String,
+        key: String,
+        isPublic: (String) -> Bool = { _ in false }
+    ) throws -> String {
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             throw ConfigurationError("\(key): \(file) cannot be read: \(String(cString: strerror(errno)))")
@@ -16,15 +23,20 @@ package enum SecretFile {
         // The check uses the open file: a path may lead through links, whose own modes mean
         // nothing.
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & 0o007 == 0 else {
-            throw ConfigurationError(
-                "\(key): \(file) is readable by all users; set its mode to 0600, or 0640 for a group"
-            )
-        }
+        guard fstat(descriptor, &status) == 0, status.st_mode & 0o002 == 0 else { throw self.openToAll(file, key) }
+        let text: String
         do {
-            return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+            text = String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
         } catch {
             throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
         }
+        guard status.st_mode & 0o007 == 0 || isPublic(text) else { throw self.openToAll(file, key) }
+        return text
+    }
+
+    private static func openToAll(_ file: String, _ key: String) -> ConfigurationError {
+        ConfigurationError(
+            "\(key): \(file) is readable by all users; set its mode to 0600, or 0640 for a group"
+        )
     }
 }

@@ -56,9 +56,11 @@ extension SenderConfiguration.Sandbox {
 
 extension SenderConfiguration.FCM {
     fileprivate init(_ section: ConfigurationSection) throws {
-        self.init(serviceAccount: try section.requiredString("serviceAccount"))
+        self.init(credentials: try SenderConfiguration.FCM.Credentials(section))
+        self.projectID = try section.string("projectID")
         self.endpoint = try section.string("endpoint") ?? self.endpoint
         self.tokenEndpoint = try section.string("tokenEndpoint")
+        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.apple = try section.appleEnvelope("apple")
         let placeholder = try AndroidPlaceholder(section.section("androidAlert"))
         let android = try section.string("android", oneOf: ["data", "notification"])
@@ -67,6 +69,19 @@ extension SenderConfiguration.FCM {
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
         self.rate = try section.integer("rate", in: 1...1_000_000) ?? self.rate
+    }
+}
+
+extension SenderConfiguration.FCM.Credentials {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        switch try section.string("credentials", oneOf: ["file", "metadata"]) {
+        case "metadata":
+            guard try section.string("serviceAccount") == nil else {
+                throw section.error("serviceAccount", nil, "must be left out with credentials: metadata")
+            }
+            self = .metadata
+        default: self = .file(try section.requiredString("serviceAccount"))
+        }
     }
 }
 

@@ -12,19 +12,26 @@ final class SenderCredential: Sendable {
     let sender: ReplaceableSender
     private let file: String
     private let key: String
+    private let isPublic: @Sendable (String) -> Bool
     private let make: @Sendable (Secret<String>) throws -> Made
     // A lock, because a reload may come at any time, and building a sender does not block.
     private let current: Mutex<(text: String, close: @Sendable () async -> Void)>
 
     /// Reads the file, which the configuration's `key` names.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, or if all users may read or change it,
-    /// and rethrows the errors of `make`.
-    init(file: String, key: String, make: @escaping @Sendable (Secret<String>) throws -> Made) throws {
-        let text = try SecretFile.text(of: file, key: key)
+    /// Throws `ConfigurationError` if it cannot be read, or if all users may change it, or read it
+    /// though it is not public, and rethrows the errors of `make`.
+    init(
+        file: String,
+        key: String,
+        isPublic: @escaping @Sendable (String) -> Bool = { _ in false },
+        make: @escaping @Sendable (Secret<String>) throws -> Made
+    ) throws {
+        let text = try SecretFile.text(of: file, key: key, isPublic: isPublic)
         let made = try make(Secret(text))
         self.file = file
         self.key = key
+        self.isPublic = isPublic
         self.make = make
         self.sender = ReplaceableSender(made.sender)
         self.current = Mutex((text, made.close))
@@ -36,7 +43,7 @@ final class SenderCredential: Sendable {
     /// A file with the same content changes nothing: the sender's access token is still valid.
     func reload() throws -> Bool {
         try self.current.withLock { current in
-            let text = try SecretFile.text(of: self.file, key: self.key)
+            let text = try SecretFile.text(of: self.file, key: self.key, isPublic: self.isPublic)
             guard text != current.text else { return false }
             let made = try self.make(Secret(text))
             self.sender.replace(with: made.sender)

@@ -17,6 +17,8 @@ struct SenderSetup {
     var reload: @Sendable () throws -> Bool = { false }
     /// When the credentials expire, if that is known.
     var expiry: CredentialExpiry?
+    /// The kind of the credentials, for `doctor`.
+    var credentials = "the credentials"
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the wrong
     /// key.
@@ -58,7 +60,7 @@ struct SenderSetup {
         self.close = close
     }
 
-    private init(_ lane: LaneSettings, handles: any HandleRule, credential: SenderCredential) {
+    init(_ lane: LaneSettings, handles: any HandleRule, credential: SenderCredential) {
         self.init([lane], rule: .init(handles), close: credential.close)
         self.reload = credential.reload
     }
@@ -67,42 +69,6 @@ struct SenderSetup {
         // No provider sets a limit, and a call only waits for a socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
         self.init([lane], rule: .init(StreamHandleRule()), close: {})
-    }
-
-    private static func fcm(
-        _ fcm: SenderConfiguration.FCM,
-        name: Platform,
-        on loop: EventLoop,
-        _ egress: Egress
-    ) throws -> SenderSetup {
-        let path = name.configurationKey
-        let credential = try SenderCredential(file: fcm.serviceAccount, key: "\(path).serviceAccount") { account in
-            let settings = FCMSettings(
-                serviceAccount: account,
-                endpoint: fcm.endpoint,
-                tokenEndpoint: fcm.tokenEndpoint,
-                apple: fcm.apple,
-                android: fcm.android,
-                connection: ConnectionSettings(
-                    caFile: fcm.caFile,
-                    connections: fcm.connections,
-                    streams: fcm.streams,
-                    egress: egress
-                )
-            )
-            let sender = try FCMSender(settings, on: loop)
-            return (sender, sender.close)
-        }
-        return SenderSetup(
-            LaneSettings(
-                Lane(name),
-                sender: credential.sender,
-                concurrency: fcm.connections * fcm.streams,
-                rate: fcm.rate
-            ),
-            handles: FCMHandleRule(),
-            credential: credential
-        )
     }
 
     private static func wns(

@@ -32,7 +32,7 @@ struct EventReceiverHealth {
             case .unavailable(_, let retryAfter, _):
                 (.outage, max(self.length(Self.firstDelay, Self.longestDelay, jitter), retryAfter?.timeInterval ?? 0))
             case .misconfigured, .credentialExpired, .rejected, .kindRefused, .deviceBusy, .offline, .deviceGone,
-                .deviceUnknown:
+                .deviceUnknown, .deviceNotFound, .credentialRefused:
                 (.misconfigured, self.length(Self.firstPause, Self.longestPause, jitter))
             }
         self.pause = Pause(cause, reason: failure.reason, since: self.pause?.since ?? now, until: now + delay)

@@ -20,7 +20,9 @@ enum APNsResponse {
                 .misconfigured(reason: $0.reason)
             },
             .init(400...400, ["BadPriority", "BadCertificate"]) { .misconfigured(reason: $0.reason) },
-            .init(403...403, ["ExpiredProviderToken"]) { .credentialExpired(reason: $0.reason) },
+            .init(403...403, ["ExpiredProviderToken"]) { .credentialExpired(reason: $0.reasonOfToken) },
+            // Apple now and then says this of a token that it accepts a moment later.
+            .init(403...403, ["InvalidProviderToken"]) { .credentialRefused(reason: $0.reasonOfToken) },
             // Includes a key that does not match its connection. Our connections carry the tokens
             // of one key only, so a new connection would not help.
             .init(403...405) { .misconfigured(reason: $0.reason) },

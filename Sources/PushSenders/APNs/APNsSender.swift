@@ -38,7 +38,12 @@ package final class APNsSender: PushSender {
         do throws(SendFailure) {
             return try await self.attempt(push, token)
         } catch .credentialExpired(let reason) {
-            return try await self.sendAgain(push, refused: token, reason: reason)
+            // Apple calls a token expired that the server signed minutes ago, so one of the two
+            // clocks is wrong.
+            guard let fresh = try self.replacement(for: token) else { throw .misconfigured(reason: reason) }
+            return try await self.lastAttempt(push, fresh)
+        } catch .credentialRefused {
+            return try await self.lastAttempt(push, try self.replacement(for: token) ?? token)
         }
     }
 
@@ -54,26 +59,24 @@ package final class APNsSender: PushSender {
         return try APNsResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
-    private func sendAgain(
-        _ push: Push,
-        refused: APNsProviderToken.Token,
-        reason: String
-    ) async throws(SendFailure) -> Acceptance {
-        let fresh: APNsProviderToken.Token
+    /// An attempt after which a token that Apple calls expired is a fault of the server.
+    private func lastAttempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Acceptance {
+        do throws(SendFailure) {
+            return try await self.attempt(push, token)
+        } catch .credentialExpired(let reason) {
+            throw .misconfigured(reason: reason)
+        }
+    }
+
+    /// The token in place of a refused one; `nil` if that is too young to be replaced.
+    private func replacement(for refused: APNsProviderToken.Token) throws(SendFailure) -> APNsProviderToken.Token? {
         switch try self.token.replacement(for: refused, now: self.now()) {
         case .made(let token):
             // Apple keeps refusing on a connection that has carried an expired token.
             self.client.renewConnections()
-            fresh = token
-        case .alreadyMade(let token): fresh = token
-        // Apple calls a token expired that the server signed minutes ago, so one of the two clocks
-        // is wrong.
-        case .tooYoung: throw .misconfigured(reason: reason)
-        }
-        do throws(SendFailure) {
-            return try await self.attempt(push, fresh)
-        } catch .credentialExpired(let reason) {
-            throw .misconfigured(reason: reason)
+            return token
+        case .alreadyMade(let token): return token
+        case .tooYoung: return nil
         }
     }
 }

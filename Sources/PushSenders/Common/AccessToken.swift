@@ -17,17 +17,25 @@ struct AccessToken: Sendable {
         self.renewAt = now + lifetime * 0.9
     }
 
+    /// `nil` unless the token fits in a header and has a positive lifetime.
+    init?(checking text: String, lifetime: TimeInterval, now: Date) {
+        guard !text.isEmpty, text.utf8.allSatisfy(\.isVisible), lifetime > 0, lifetime.isFinite else { return nil }
+        self.init(text, lifetime: lifetime, now: now)
+    }
+
     /// Reads the answer of a token endpoint, RFC 6749 section 5.
     init(_ response: OutboundResponse, now: Date) throws(SendFailure) {
         guard response.status == 200 else { throw Self.failure(response, now: now) }
         // A body that cannot be decoded is not a token endpoint's answer.
-        guard let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)), answer.isUsable else {
-            throw .unavailable(reason: "the response is not an access token")
-        }
-        self.init(answer.text, lifetime: answer.lifetime, now: now)
+        guard
+            let answer = try? JSONDecoder().decode(Answer.self, from: Data(response.body)),
+            let token = AccessToken(checking: answer.text, lifetime: answer.lifetime, now: now)
+        else { throw .unavailable(reason: "the response is not an access token") }
+        self = token
     }
 
-    private static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
+    /// The failure that an answer of an endpoint for credentials means.
+    static func failure(_ response: OutboundResponse, now: Date) -> SendFailure {
         // Gateways answer in HTML; then only the status is known.
         let code = try? JSONDecoder().decode(Refusal.self, from: Data(response.body)).error
         let reason = ProviderWords.code(code) ?? "HTTP \(response.status)"
@@ -37,12 +45,11 @@ struct AccessToken: Sendable {
                 reason: reason,
                 retryAfter: RetryAfter.duration(response.header("retry-after"), now: now)
             )
-        default: return .misconfigured(reason: reason)
+        default: return .misconfigured(reason: ClockDifference.explain(reason, response, now: now))
         }
     }
 
-    /// Fetches a token from a token endpoint. A failure that would be the fault of a push is here
-    /// one of the configuration.
+    /// Fetches a token from a token endpoint.
     static func fetched(
         with request: OutboundRequest,
         by client: HTTPClient,
@@ -51,19 +58,27 @@ struct AccessToken: Sendable {
         do throws(SendFailure) {
             return try AccessToken(try await client.answer(to: request), now: now)
         } catch {
-            let reason = "token endpoint: " + error.reason
-            switch error {
-            case .unavailable(_, let retryAfter, _): throw .unavailable(reason: reason, retryAfter: retryAfter)
-            case .overloaded(_, let retryAfter), .deviceBusy(_, let retryAfter):
-                throw .overloaded(reason: reason, retryAfter: retryAfter)
-            case .rejected, .deviceGone, .deviceUnknown, .offline, .misconfigured, .kindRefused, .credentialExpired:
-                throw .misconfigured(reason: reason)
-            }
+            throw error.ofCredentials(from: "token endpoint")
         }
     }
 
+    /// The body of a refusal: RFC 6749 section 5.2, or that of Google's other APIs.
     private struct Refusal: Decodable {
         let error: String
+
+        private enum Key: String, CodingKey {
+            case error, status
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            if let code = try? container.decode(String.self, forKey: .error) {
+                self.error = code
+            } else {
+                let error = try container.nestedContainer(keyedBy: Key.self, forKey: .error)
+                self.error = try error.decode(String.self, forKey: .status)
+            }
+        }
     }
 
     private struct Answer: Decodable {
@@ -85,11 +100,21 @@ struct AccessToken: Sendable {
                 self.lifetime = try container.decodeIfPresent(TimeInterval.self, forKey: .expiresIn) ?? 3600
             }
         }
+    }
+}
 
-        /// Whether the token fits in a header and has a positive lifetime.
-        var isUsable: Bool {
-            !self.text.isEmpty && self.text.utf8.allSatisfy(\.isVisible)
-                && self.lifetime > 0 && self.lifetime.isFinite
+extension SendFailure {
+    /// The failure of a call for credentials. A failure that would be the fault of a push is here
+    /// a misconfiguration.
+    func ofCredentials(from source: String) -> SendFailure {
+        let reason = source + ": " + self.reason
+        switch self {
+        case .unavailable(_, let retryAfter, _): return .unavailable(reason: reason, retryAfter: retryAfter)
+        case .overloaded(_, let retryAfter), .deviceBusy(_, let retryAfter):
+            return .overloaded(reason: reason, retryAfter: retryAfter)
+        case .rejected, .deviceGone, .deviceUnknown, .deviceNotFound, .offline, .misconfigured, .kindRefused,
+            .credentialExpired, .credentialRefused:
+            return .misconfigured(reason: reason)
         }
     }
 }

@@ -56,10 +56,13 @@ extension SendFailure {
         guard let host, host.isWildcard else { return self }
         return switch self {
         case .overloaded(let reason, let retryAfter): .deviceBusy(reason: reason, retryAfter: retryAfter)
-        case .misconfigured(let reason): .deviceBusy(reason: reason, retryAfter: Self.namedHostDelay)
+        case .misconfigured(let reason), .credentialRefused(let reason):
+            .deviceBusy(reason: reason, retryAfter: Self.namedHostDelay)
         case .unavailable(let reason, let retryAfter, _):
             .deviceBusy(reason: reason, retryAfter: retryAfter ?? Self.failingHostDelay)
-        case .deviceBusy, .offline, .deviceGone, .deviceUnknown, .rejected, .kindRefused, .credentialExpired: self
+        case .deviceBusy, .offline, .deviceGone, .deviceUnknown, .deviceNotFound, .rejected, .kindRefused,
+            .credentialExpired:
+            self
         }
     }
 }

@@ -10,6 +10,8 @@ struct ProviderAnswer: Sendable {
     let words: [String]
     /// The reason of a failure, safe to store and to log.
     let reason: String
+    /// The reason why a token was refused: with the difference of the clocks, if there is one.
+    let reasonOfToken: String
     /// The value of `Retry-After`.
     let retryAfter: Duration?
     /// The provider's own id of the push.
@@ -29,6 +31,7 @@ struct ProviderAnswer: Sendable {
         self.status = response.status
         self.words = words
         self.reason = reason ?? "HTTP \(response.status)"
+        self.reasonOfToken = ClockDifference.explain(self.reason, response, now: now)
         self.retryAfter = RetryAfter.duration(response.header("retry-after"), now: now)
         self.providerID = providerID
         self.since = since

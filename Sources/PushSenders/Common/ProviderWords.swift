@@ -28,6 +28,14 @@ enum ProviderWords {
         }
     }
 
+    /// The words of a text in lower case, without addresses and tokens: their random letters may
+    /// spell any word. The providers' own words have at most 40 characters.
+    static func words(_ text: String) -> [Substring] {
+        text.lowercased()
+            .split { $0.isWhitespace || "\"'<>,;()[]{}".contains($0) }
+            .filter { $0.utf8.count <= 40 && !$0.contains("://") }
+    }
+
     private static func isCodeByte(_ byte: UInt8) -> Bool {
         byte.isLetterOrDigit || "_-.".utf8.contains(byte)
     }

@@ -7,15 +7,19 @@ enum RetryAfter {
     /// The longest accepted wait; a longer one is shortened to it.
     static let longest = Duration.seconds(3600)
 
-    /// `nil` if the field is absent, negative, in the past or malformed.
+    /// `nil` if the field is absent, malformed, or not in the future.
+    ///
+    /// Some servers send 0 for as long as they are overloaded. A lane that obeyed would call them
+    /// again at once, as fast as they answer; without the field, its own backoff applies.
     static func duration(_ text: String?, now: Date) -> Duration? {
         guard let text else { return nil }
         if text.utf8.allSatisfy(\.isDigit), !text.isEmpty {
             // More digits than `Int64` holds count as the longest wait.
-            return min(.seconds(Int64(text) ?? .max), self.longest)
+            let seconds = Int64(text) ?? .max
+            return seconds > 0 ? min(.seconds(seconds), self.longest) : nil
         }
         guard let date = HTTPDate(text) else { return nil }
         let seconds = (TimeInterval(date.seconds) - now.timeIntervalSince1970).rounded(.up)
-        return seconds >= 0 ? min(.seconds(seconds), self.longest) : nil
+        return seconds > 0 ? min(.seconds(seconds), self.longest) : nil
     }
 }

@@ -17,9 +17,11 @@ enum FCMResponse {
             // The refusal concerns the project's keys for Apple or for browsers. Only devices of
             // that kind cause it; Android is not affected.
             .init(401...401, ["THIRD_PARTY_AUTH_ERROR", "APNS_AUTH_ERROR"]) { .kindRefused(reason: $0.reason) },
-            .init(401...401) { .credentialExpired(reason: $0.reason) },
+            .init(401...401) { .credentialExpired(reason: $0.reasonOfToken) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
+            // The project, the path, or one device: FCM sometimes leaves out its code.
+            .init(404...404) { .deviceNotFound(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
             // The quota of the project, a device or a topic: FCM does not say which.
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterQuota) },

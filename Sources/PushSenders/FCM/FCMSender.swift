@@ -3,34 +3,35 @@ package import Foundation
 package import PushCore
 package import Reactor
 
-/// Sends to Firebase Cloud Messaging, API v1, as a service account. Call `close()` before its loop
-/// stops.
+/// Sends to Firebase Cloud Messaging, API v1, with the tokens of `GoogleCredentials`. Call
+/// `close()` before its loop stops.
 package final class FCMSender: PushSender {
     private let request: FCMRequest
     private let sender: TokenSender
+    /// Calls metadata servers; `nil` if the credentials need none.
+    private let metadata: HTTPClient?
     private let now: @Sendable () -> Date
 
-    /// Throws if a setting or the service account is unusable; nothing is sent before the first
+    /// Throws if a setting or the credentials are unusable; nothing is sent before the first
     /// push.
     package init(
         _ settings: FCMSettings,
         on loop: EventLoop,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SenderSettingsError) {
-        let account = try ServiceAccount(settings.serviceAccount, tokenEndpoint: settings.tokenEndpoint)
+        let source = try GoogleTokenSource(settings)
         let endpoint = try ConnectionSettings.endpoint(settings.endpoint, field: "endpoint")
-        let tokenURL = try ConnectionSettings.endpoint(account.tokenEndpoint, field: "tokenEndpoint")
-        guard let url = endpoint.appending("/v1/projects/\(account.projectID)/messages:send") else {
+        guard let url = endpoint.appending("/v1/projects/\(source.projectID)/messages:send") else {
             throw .badValue(field: "endpoint", expected: "a shorter URL")
         }
         let client = try settings.connection.makeClient(on: loop)
+        let metadata = source.needsMetadata ? try MetadataServer.makeClient(on: loop) : nil
         let timeout = settings.connection.timeout
         self.request = FCMRequest(url: url, apple: settings.apple, android: settings.android, timeout: timeout)
+        self.metadata = metadata
         self.now = now
         let tokens = AccessTokenCache(now: now) { () throws(SendFailure) in
-            let time = now()
-            let exchange = try Self.exchange(account, at: tokenURL, timeout: timeout, now: time)
-            return try await AccessToken.fetched(with: exchange, by: client, now: time)
+            try await source.fetch(by: client, metadata: metadata, now: now())
         }
         self.sender = TokenSender(tokens: tokens, client: client)
     }
@@ -46,6 +47,7 @@ package final class FCMSender: PushSender {
     /// Fails the calls in progress and closes the connections.
     package func close() async {
         await self.sender.client.close()
+        await self.metadata?.close()
     }
 
     /// The request that exchanges an assertion for an access token, RFC 7523 section 2.1.

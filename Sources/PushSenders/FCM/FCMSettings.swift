@@ -1,12 +1,14 @@
-package import PushCore
-
 /// The settings of the FCM sender.
 package struct FCMSettings: Sendable {
-    /// The content of the service account's JSON file.
-    package var serviceAccount: Secret<String>
+    package var credentials: GoogleCredentials
+    /// `nil`: that of the service account's key; other credentials name none.
+    package var projectID: String?
     package var endpoint: String
     /// The endpoint for access tokens, if it is not Google's.
     package var tokenEndpoint: String?
+    /// The hosts that a configuration of workload identity federation may name; see
+    /// `HostPattern`.
+    package var allowedHosts: [String]
     /// The form of pushes on Apple devices that have registered with FCM; `nil`: the message has
     /// no part for them, and they show nothing.
     package var apple: AppleEnvelope?
@@ -14,18 +16,25 @@ package struct FCMSettings: Sendable {
     package var connection: ConnectionSettings
 
     package init(
-        serviceAccount: Secret<String>,
+        credentials: GoogleCredentials,
+        projectID: String? = nil,
         endpoint: String = "https://fcm.googleapis.com",
         tokenEndpoint: String? = nil,
+        allowedHosts: [String] = Self.usualHosts,
         apple: AppleEnvelope? = nil,
         android: AndroidContent = .data,
         connection: ConnectionSettings = ConnectionSettings()
     ) {
-        self.serviceAccount = serviceAccount
+        self.credentials = credentials
+        self.projectID = projectID
         self.endpoint = endpoint
         self.tokenEndpoint = tokenEndpoint
+        self.allowedHosts = allowedHosts
         self.apple = apple
         self.android = android
         self.connection = connection
     }
+
+    /// The hosts of Google's own endpoints.
+    package static let usualHosts = ["*.googleapis.com"]
 }

@@ -6,6 +6,9 @@ internal import PushCore
 enum WNSResponse {
     private static let channelDelay = Duration.seconds(600)
     private static let delayWhenThrottled = RetryAfter.longest
+    private static let wordsOfABlock: Set<Substring> = [
+        "ban", "banned", "block", "blocked", "domain", "suspend", "suspended",
+    ]
     /// Our own word for a 410 that concerns the sender.
     private static let blocked = "blocked"
 
@@ -55,7 +58,8 @@ enum WNSResponse {
     /// Whether WNS has blocked the sender. It answers 410 then, too, and every device would seem
     /// gone. Only the error description shows the difference, and its wording is not documented.
     private static func isBlocked(_ description: String?) -> Bool {
-        let text = (description ?? "").lowercased()
-        return ["block", "domain", "suspend", "ban"].contains { text.contains($0) }
+        // Whole words: a channel may be abandoned without a ban of the sender.
+        let words = (description ?? "").lowercased().split { !$0.isLetter }
+        return words.contains { self.wordsOfABlock.contains($0) }
     }
 }

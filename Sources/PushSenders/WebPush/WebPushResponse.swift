@@ -13,8 +13,8 @@ enum WebPushResponse {
     private static let badVAPID = "errno 109"
     /// Our own code for the same number if only this browser's subscription has another key.
     private static let keyMismatch = "errno 109 mismatch"
-    /// The words that Google and Apple use, anywhere in their text, for a subscription with
-    /// another key.
+    /// The words that Google and Apple use, alone or in words such as `BadJwtToken`, for a
+    /// subscription with another key.
     private static let aboutKey = ["unauthorizedregistration", "vapid", "jwt"]
     private static let deviceDelay = Duration.seconds(60)
 
@@ -25,10 +25,10 @@ enum WebPushResponse {
             // browser subscribes again.
             .init(300...399) { .deviceGone(reason: $0.reason) },
             .init(401...401, [keyMismatch]) { .deviceUnknown(reason: $0.reason) },
-            .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reason) },
-            .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reason) },
+            .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reasonOfToken) },
+            .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reasonOfToken) },
             // Includes Apple's BadJwtToken and VapidPkHashMismatch.
-            .init(401...403) { .deviceUnknown(reason: $0.reason) },
+            .init(401...403) { .deviceUnknown(reason: $0.reasonOfToken) },
             // RFC 8030 answers 404 for a subscription that has ended; most services answer 410.
             .init(404...404) { .deviceGone(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason) },
@@ -39,6 +39,8 @@ enum WebPushResponse {
             .init(408...408) { $0.overloadedIfTimed() },
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(400...499) { .rejected(reason: $0.reason) },
+            // Servers of UnifiedPush answer so for a topic to which nobody has subscribed lately.
+            .init(507...507) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? deviceDelay) },
             .init(500...999) { $0.overloadedIfTimed() },
         ]
     )
@@ -64,7 +66,7 @@ enum WebPushResponse {
             answer?.reason, answer?.message, response.header("x-wns-error-description"),
             String(decoding: response.body.prefix(2000), as: UTF8.self),
         ]
-        let said = texts.compactMap(\.self).joined(separator: " ").lowercased()
+        let said = ProviderWords.words(texts.compactMap(\.self).joined(separator: " ")).joined(separator: " ")
         var words = self.aboutKey.filter(said.contains)
         if answer?.errno == 109 {
             words.append(said.contains("mismatch") ? self.keyMismatch : self.badVAPID)

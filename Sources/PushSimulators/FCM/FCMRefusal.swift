@@ -14,6 +14,11 @@ package struct FCMRefusal: Error, Hashable {
         canonical: "UNAUTHENTICATED",
         message: "Request had invalid authentication credentials. Expected OAuth 2 access token."
     )
+    static let permissionDenied = FCMRefusal(
+        status: 403,
+        canonical: "PERMISSION_DENIED",
+        message: "The caller does not have permission"
+    )
     static let notFound = FCMRefusal(
         status: 404,
         canonical: "NOT_FOUND",

@@ -1,14 +1,19 @@
+internal import CivilTime
 internal import Foundation
+internal import Reactor
 internal import Synchronization
 
-/// Firebase Cloud Messaging over HTTP v1, with the token endpoint for service accounts.
+/// Firebase Cloud Messaging over HTTP v1, with the endpoints for access tokens: for the keys of
+/// service accounts, for workload identity federation, and the metadata server.
 ///
 /// ```swift
 /// let fcm = try FCMSimulator(authority: authority)
 /// try fcm.serviceAccount.write(toFile: path, atomically: true, encoding: .utf8)
 /// fcm.retire("device-token")            // answers 404 UNREGISTERED from now on
 /// ```
-/// `POST /token` stands for `https://oauth2.googleapis.com/token`; its requests are in
+/// `POST /token` stands for `https://oauth2.googleapis.com/token`, `POST /v1/token` for that of
+/// `sts.googleapis.com`, and `POST /v1/projects/-/serviceAccounts/…:generateAccessToken` for
+/// `iamcredentials.googleapis.com`. Their requests, and those to the metadata server, are in
 /// `tokenRequests`, not in `pushes`.
 package final class FCMSimulator: PushSimulator {
     /// The service account's JSON file; its `token_uri` is the simulator's.
@@ -17,20 +22,24 @@ package final class FCMSimulator: PushSimulator {
     package let projectID: String
     /// The received pushes, and the queued answers of the test.
     package let pushes: PushLog
-    /// The requests to the token endpoint, and the test's queued answers to them.
+    /// The requests to the endpoints for tokens, and the test's queued answers to them.
     package let tokenRequests: PushLog
 
     /// Verifies assertions; holds the service account's key.
     package let verifier: AssertionVerifier
+    /// The pool whose subject tokens are exchanged.
+    package let pool: WorkloadIdentityPool
     // A lock: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
+    private let federated = FederatedTokens()
     /// Counts the project's messages: refused ones, too, but not those over the quota.
     private let quota = RateLimit(window: 60)
     private let now: @Sendable () -> Date
     private let server: SimulatorServer
+    private let metadataServer: SimulatorServer
 
-    private static let tokenLife = 3599
+    static let tokenLife = 3599
 
     /// Makes credentials and starts to listen. Without `key`, it makes a new key for the service
     /// account.
@@ -49,13 +58,19 @@ package final class FCMSimulator: PushSimulator {
             clientEmail: "push@\(projectID).iam.gserviceaccount.com",
             keyID: RandomText.make(40).lowercased()
         )
+        self.pool = try WorkloadIdentityPool(key: .p256())
         self.pushes = PushLog(options)
-        self.tokenRequests = PushLog(capacity: options.keptPushes, onPush: nil)
+        self.tokenRequests = PushLog(capacity: options.keptPushes, now: options.now, onPush: nil)
         self.now = options.now
+        let limits = SimulatorServer.Limits(
+            streamsBeforeProof: options.concurrentStreams,
+            streams: options.concurrentStreams
+        )
+        self.metadataServer = try SimulatorServer(plainOnPort: 0, limits: limits)
         self.server = try SimulatorServer(
             port: options.port,
             identity: authority.makeServerIdentity(names: options.names),
-            limits: .init(streamsBeforeProof: options.concurrentStreams, streams: options.concurrentStreams),
+            limits: limits,
             speaksHTTP1: true,
             faults: self.pushes.faults
         )
@@ -73,6 +88,24 @@ package final class FCMSimulator: PushSimulator {
 
     /// The URL of the token endpoint, as in the service account.
     package var tokenEndpoint: String { self.endpoint + "/token" }
+
+    /// The URL of the metadata server's tokens, in place of that at `metadata.google.internal`.
+    package var metadataEndpoint: String { "http://127.0.0.1:\(self.metadataServer.port)\(MetadataRules.path)" }
+
+    /// The configuration that `gcloud iam workload-identity-pools create-cred-config` writes, with
+    /// the subject token in `source`, the JSON of `credential_source`.
+    package func externalAccount(source: String, impersonates: Bool = true) -> String {
+        let path = ImpersonationRules.path(of: self.verifier.clientEmail)
+        let impersonation = impersonates ? #","service_account_impersonation_url":"\#(self.endpoint)\#(path)""# : ""
+        return #"{"type":"external_account","universe_domain":"googleapis.com","audience":"\#(self.pool.audience)","#
+            + #""subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":"\#(self.endpoint)/v1/token","#
+            + #""credential_source":\#(source)\#(impersonation)}"#
+    }
+
+    /// Sets whether the federated identity itself may send, without a service account.
+    package func setPrincipalMaySend(_ maySend: Bool) {
+        self.federated.setMaySend(maySend)
+    }
 
     /// Answers 404 UNREGISTERED for this registration token or installation identifier from now
     /// on.
@@ -114,23 +147,40 @@ package final class FCMSimulator: PushSimulator {
 
     /// Serves until the task is cancelled.
     package func run() async throws {
-        try await self.server.serve { request in
-            if request.path == "/token" {
-                self.tokenRequests.answer(request, judge: self.judgeTokenRequest)
-            } else {
-                self.pushes.answer(request, judge: self.judgePush)
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        await withDiscardingTaskGroup { group in
+            group.addTask(executorPreference: loop) {
+                await self.server.serve(on: loop) { self.answer($0) }
+            }
+            group.addTask(executorPreference: loop) {
+                await self.metadataServer.serve(on: loop) { request in
+                    self.tokenRequests.answer(request, judge: self.judgeMetadataRequest)
+                }
             }
         }
     }
 
     // MARK: - Private
 
+    private func answer(_ request: SimulatedRequest) -> SimulatedResponse {
+        switch request.path {
+        case "/token": self.tokenRequests.answer(request, judge: self.judgeTokenRequest)
+        case "/v1/token": self.tokenRequests.answer(request, judge: self.judgeExchange)
+        case ImpersonationRules.path(of: self.verifier.clientEmail):
+            self.tokenRequests.answer(request, judge: self.judgeImpersonation)
+        default: self.pushes.answer(request, judge: self.judgePush)
+        }
+    }
+
     private func judgePush(_ request: SimulatedRequest) -> Judgement {
         do throws(FCMRefusal) {
             let rules = self.rules.withLock { $0 }
             try rules.checkTarget(request)
-            guard self.accessTokens.authorize(request.header("authorization"), now: self.now()) else {
-                throw .unauthenticated
+            let (authorization, now) = (request.header("authorization"), self.now())
+            if !self.accessTokens.authorize(authorization, now: now) {
+                guard self.federated.authorizes(authorization, now: now) else { throw .unauthenticated }
+                guard self.federated.maySend else { throw .permissionDenied }
             }
             guard self.quota.admits(now: self.now()) else { throw .quotaExceeded }
             try rules.checkMessage(request)
@@ -152,8 +202,51 @@ package final class FCMSimulator: PushSimulator {
         if let objection = self.verifier.objection(to: form["assertion"] ?? "", now: now) {
             return .oauthError("invalid_grant", objection)
         }
+        return .accepted(.json(self.issue(now: now)))
+    }
+
+    private func issue(now: Date) -> AccessTokenAnswer {
         let token = self.accessTokens.issue(now: now, until: now.addingTimeInterval(Double(Self.tokenLife)))
-        return .accepted(.json(AccessTokenAnswer(accessToken: token, expiresIn: Self.tokenLife)))
+        return AccessTokenAnswer(accessToken: token, expiresIn: Self.tokenLife)
+    }
+
+    private func judgeExchange(_ request: SimulatedRequest) -> Judgement {
+        let now = self.now()
+        return self.pool.judge(request, now: now) { scope in
+            let token = self.federated.issue(scope: scope, now: now)
+            return .json(
+                AccessTokenAnswer(
+                    accessToken: token,
+                    expiresIn: Self.tokenLife,
+                    issuedTokenType: "urn:ietf:params:oauth:token-type:access_token"
+                )
+            )
+        }
+    }
+
+    private func judgeImpersonation(_ request: SimulatedRequest) -> Judgement {
+        let now = self.now()
+        do throws(FCMRefusal) {
+            guard self.federated.authorizes(request.header("authorization"), now: now) else {
+                throw .unauthenticated
+            }
+            guard self.federated.mayImpersonate(request.header("authorization"), now: now) else {
+                throw .permissionDenied
+            }
+            let end = now.addingTimeInterval(Double(try ImpersonationRules.lifetime(request)))
+            let token = self.accessTokens.issue(now: now, until: end)
+            let text = CivilTime(secondsSince1970: Int(end.timeIntervalSince1970)).rfc3339
+            return .accepted(.json(["accessToken": token, "expireTime": text]))
+        } catch {
+            return .refused(.json(["error": error], status: error.status), reason: error.reason)
+        }
+    }
+
+    private func judgeMetadataRequest(_ request: SimulatedRequest) -> Judgement {
+        if let refusal = MetadataRules.refusal(of: request) { return refusal }
+        var response = SimulatedResponse.json(self.issue(now: self.now()))
+        response.headers.append(MetadataRules.flavor)
+        return .accepted(response)
     }
 }
 
@@ -161,9 +254,11 @@ private struct AccessTokenAnswer: Encodable {
     let accessToken: String
     let expiresIn: Int
     let tokenType = "Bearer"
+    var issuedTokenType: String?
 
     private enum CodingKeys: String, CodingKey {
         case accessToken = "access_token"
+        case issuedTokenType = "issued_token_type"
         case expiresIn = "expires_in"
         case tokenType = "token_type"
     }

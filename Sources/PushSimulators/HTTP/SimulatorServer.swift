@@ -2,7 +2,8 @@ internal import Reactor
 internal import SocketTLS
 internal import Synchronization
 
-/// An HTTPS server for one simulator: HTTP/2, and also HTTP/1.1 if the provider supports it.
+/// A server for one simulator: HTTPS with HTTP/2, and also HTTP/1.1 if the provider supports it;
+/// or plain HTTP/1.1.
 final class SimulatorServer: Sendable {
     typealias Handler = @Sendable (SimulatedRequest) async -> SimulatedResponse
 
@@ -17,7 +18,8 @@ final class SimulatorServer: Sendable {
     }
 
     private let listener: Listener
-    private let context: TLSServerContext
+    /// `nil`: plain HTTP/1.1, as metadata servers speak it.
+    private let context: TLSServerContext?
     private let limits: Limits
     private let speaksHTTP1: Bool
     private let faults: FaultScript?
@@ -42,6 +44,15 @@ final class SimulatorServer: Sendable {
         self.limits = limits
         self.speaksHTTP1 = speaksHTTP1
         self.faults = faults
+    }
+
+    /// Starts to listen for plain HTTP/1.1.
+    init(plainOnPort port: UInt16, limits: Limits) throws {
+        self.listener = try Listener(.tcp(host: "127.0.0.1", port: port))
+        self.context = nil
+        self.limits = limits
+        self.speaksHTTP1 = true
+        self.faults = nil
     }
 
     /// The real port, even if the caller asked for port 0.
@@ -73,8 +84,12 @@ final class SimulatorServer: Sendable {
         )
         await descriptor.cancellingWaits {
             do {
+                guard let context = self.context else {
+                    let stream = SocketStream(descriptor)
+                    return await serveHTTP1(stream, as: connection, limits: self.limits, handler: handler)
+                }
                 if try await connection.endsBeforeTLS(within: self.limits.idleTime) { return }
-                let stream = try TLSStream(SocketStream(descriptor), context: self.context)
+                let stream = try TLSStream(SocketStream(descriptor), context: context)
                 defer { stream.endWriting() }
                 try await stream.handshake(until: .now + self.limits.handshakeTime)
                 if connection.fault == .stopReading {

@@ -46,7 +46,7 @@ package final class WNSSimulator: PushSimulator {
             clientSecret: RandomText.make(20) + "~+/=" + RandomText.make(16)
         )
         self.pushes = PushLog(options)
-        self.tokenRequests = PushLog(capacity: options.keptPushes, onPush: nil)
+        self.tokenRequests = PushLog(capacity: options.keptPushes, now: options.now, onPush: nil)
         self.now = options.now
         self.server = try SimulatorServer(
             port: options.port,

@@ -1,4 +1,3 @@
-internal import Bytes
 internal import Cryptography
 internal import Foundation
 internal import PushCore
@@ -9,7 +8,6 @@ struct ServiceAccount: Sendable {
     /// The only endpoint that Google's own libraries accept. Somebody may have tampered with a key
     /// file that names another one: the server would send a signed assertion to a stranger.
     static let googleTokenEndpoint = "https://oauth2.googleapis.com/token"
-    private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
     /// The longest lifetime that Google accepts.
     private static let assertionLifetime = 3600
 
@@ -37,12 +35,9 @@ struct ServiceAccount: Sendable {
             throw .badValue(field: "serviceAccount", expected: "the JSON file of a service account")
         }
         if let type = file.type, type != "service_account" {
-            throw .badValue(field: "type", expected: "service_account")
+            throw .badValue(field: "type", expected: "service_account or \(ExternalAccount.type)")
         }
-        let projectID = try Self.required(file.projectId, "project_id")
-        guard projectID.utf8.allSatisfy(Self.isProjectByte) else {
-            throw .badValue(field: "project_id", expected: "a project's identifier")
-        }
+        let projectID = try GoogleProject.checked(try Self.required(file.projectId, "project_id"), field: "project_id")
         let namedEndpoint = try Self.required(file.tokenUri, "token_uri")
         guard tokenEndpoint != nil || namedEndpoint == Self.googleTokenEndpoint else {
             throw .badValue(field: "token_uri", expected: Self.googleTokenEndpoint)
@@ -65,7 +60,7 @@ struct ServiceAccount: Sendable {
         let keyID = self.keyID.map { ",\"kid\":" + JSONText.quoted($0) } ?? ""
         let claims = [
             "\"iss\":" + JSONText.quoted(self.clientEmail),
-            "\"scope\":\"\(Self.scope)\"",
+            "\"scope\":\"\(GoogleScope.messaging)\"",
             // Google's constant, even if the token comes from another endpoint, as in Google's own
             // libraries.
             "\"aud\":\"\(Self.googleTokenEndpoint)\"",
@@ -82,10 +77,5 @@ struct ServiceAccount: Sendable {
     private static func required(_ value: String?, _ field: String) throws(SenderSettingsError) -> String {
         guard let value, !value.isEmpty else { throw .missingField(field) }
         return value
-    }
-
-    /// Old projects are named `example.com:project`.
-    private static func isProjectByte(_ byte: UInt8) -> Bool {
-        byte.isLowercaseLetter || byte.isDigit || "-.:".utf8.contains(byte)
     }
 }

@@ -1,0 +1,54 @@
+internal import CurlHTTP
+internal import Foundation
+internal import PushCore
+internal import Reactor
+
+/// The metadata server of Google's cloud, which issues tokens of the attached service account:
+/// https://cloud.google.com/compute/docs/metadata/overview
+enum MetadataServer {
+    static let tokenURL =
+        "http://metadata.google.internal/computeMetadata/v1/instance/service-accounts/default/token"
+    /// Google's and Azure's metadata servers share the first address.
+    private static let hosts = ["169.254.169.254", "metadata.google.internal", "[fd20:ce::254]"]
+    private static let loopback = ["127.0.0.1", "[::1]", "localhost"]
+
+    /// Whether this is a metadata server: it never leaves the machine's host, and speaks plain
+    /// HTTP.
+    static func isAddress(_ url: OutboundURL) -> Bool {
+        !url.isSecure && url.port == 80 && self.hosts.contains(url.host)
+    }
+
+    /// The URL for tokens; `configured`, from the operator, replaces Google's, such as for a
+    /// simulator.
+    static func url(_ configured: String?) throws(SenderSettingsError) -> OutboundURL {
+        guard let url = OutboundURL(configured ?? self.tokenURL) else {
+            throw .badValue(field: "tokenEndpoint", expected: "a URL")
+        }
+        guard url.isSecure || self.isAddress(url) || self.loopback.contains(url.host) else {
+            throw .badValue(field: "tokenEndpoint", expected: "an https URL, or at the metadata server")
+        }
+        return url
+    }
+
+    static func request(at url: OutboundURL, timeout: Duration) -> OutboundRequest {
+        OutboundRequest(.get, url, headers: [.init("metadata-flavor", "Google")], timeout: timeout)
+    }
+
+    /// Reads an answer. A server that does not name itself is another one, such as a captive
+    /// portal.
+    static func token(_ response: OutboundResponse, now: Date) throws(SendFailure) -> AccessToken {
+        guard response.header("metadata-flavor") == "Google" else {
+            throw .unavailable(reason: "the answer is not the metadata server's")
+        }
+        return try AccessToken(response, now: now)
+    }
+
+    /// A client that never uses the proxy: the address means another machine there.
+    static func makeClient(on loop: EventLoop) throws(SenderSettingsError) -> HTTPClient {
+        do throws(OutboundError) {
+            return try HTTPClient(HTTPClientSettings(allowsPlainHTTP: true, addresses: .any), on: loop)
+        } catch {
+            throw .badValue(field: "tokenEndpoint", expected: "callable: \(error)")
+        }
+    }
+}

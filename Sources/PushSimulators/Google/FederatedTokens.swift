@@ -1,0 +1,35 @@
+internal import Foundation
+internal import Synchronization
+
+/// The access tokens of federated identities, by their scope.
+final class FederatedTokens: Sendable {
+    private static let impersonation: Set<Substring> = [
+        "https://www.googleapis.com/auth/cloud-platform", "https://www.googleapis.com/auth/iam",
+    ]
+
+    private let wide = AccessTokens()
+    private let narrow = AccessTokens()
+    // A lock: tests set it from any thread.
+    private let isSender = Mutex(false)
+
+    /// Whether the identity itself may send.
+    var maySend: Bool { self.isSender.withLock { $0 } }
+
+    func setMaySend(_ maySend: Bool) {
+        self.isSender.withLock { $0 = maySend }
+    }
+
+    func issue(scope: Substring, now: Date) -> String {
+        let tokens = Self.impersonation.contains(scope) ? self.wide : self.narrow
+        return tokens.issue(now: now, until: now.addingTimeInterval(Double(FCMSimulator.tokenLife)))
+    }
+
+    func authorizes(_ authorization: String?, now: Date) -> Bool {
+        self.mayImpersonate(authorization, now: now) || self.narrow.authorize(authorization, now: now)
+    }
+
+    /// Whether the token's scope allows it to ask for the token of a service account.
+    func mayImpersonate(_ authorization: String?, now: Date) -> Bool {
+        self.wide.authorize(authorization, now: now)
+    }
+}
