@@ -19,6 +19,21 @@ extension SQLiteReader {
         }
     }
 
+    package func deviceEntry(_ id: RegistrationID) throws(StoreError) -> DeviceEntry? {
+        try self.read { db in
+            try Row.fetchOne(
+                db.cachedStatement(sql: Self.deviceOfID),
+                arguments: [id.description]
+            ).flatMap { try DeviceEntry($0, self.sealing) }
+        }
+    }
+
+    static let deviceOfID = """
+        select \(entryColumns) from device d cross join user u on u.id = d.user_id
+        left join device_push p on p.device = d.number
+        where d.id = ?1 and d.claims_for is null
+        """
+
     private static let entryColumns = """
         d.number, d.id, d.user_id, d.platform, d.lane, d.handle, d.tags, d.created_at, d.registered_at, d.retired_at,
             d.retired_reason, u.name, p.accepted_at, (

@@ -16,4 +16,6 @@ package enum LocalPaths {
     package static let backup = "/local/backup"
     /// Counts a notification's pushes by state.
     package static let deliveries = "/local/deliveries"
+    /// Lists a notification's recipients.
+    package static let recipients = "/local/recipients"
 }

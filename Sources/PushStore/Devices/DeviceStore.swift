@@ -17,6 +17,9 @@ package protocol DeviceReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
+    /// The registration with that id in any state; `nil` if the id was not issued, or was deleted.
+    func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
+
     /// The user's registrations whose handles were registered by other accounts after `since`,
     /// newest first.
     func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
