@@ -180,6 +180,8 @@ package final class PushServer: Responder {
             LocalBackupHandler(files: daemon.files),
             LocalDeliveryHandler(reports: reports),
             RecipientHandler(reports: reports, visible: visible, isLocal: true),
+            LocalSendHandler(poster: poster, settings: settings),
+            LocalWhyHandler(reports: reports, daemon: daemon, platforms: platforms),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)
