@@ -52,6 +52,7 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.M0015_device_session_sql, as: UTF8.self)
         ),
         Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
+        Migration(name: "M0017_failed", sql: String(decoding: PackageResources.M0017_failed_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -107,6 +108,11 @@ package struct Migration: Sendable {
         Migration(
             name: "P0010_issued",
             sql: String(decoding: PackageResources.P0010_issued_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        Migration(
+            name: "P0011_failed",
+            sql: String(decoding: PackageResources.P0011_failed_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

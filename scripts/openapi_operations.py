@@ -236,6 +236,30 @@ operation(
     ),
     answers=ok("The counts, and a page of the devices.", schema("Deliveries")), problems=[404],
 )
+operation(
+    "GET", "/api/notifications/{id}/recipients", "listRecipients", "notifications", "List the recipients of a notification",
+    f"Lists the recipients of a notification, for its sender and for administrators, with the times at which each has fetched, read and dismissed it, whether or not it has a device. {PAGES}",
+    "publisher", "send", parameters=(ID, LIMIT, cursor(schema={"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1})),
+    answers=ok("A page of recipients.", schema("RecipientList")), problems=[404],
+)
+operation(
+    "GET", "/api/deliveries", "listFailures", "administration", "List failed pushes",
+    f"""\
+Lists the failed pushes of all notifications, the newest first. A failed push is listed until its notification expires. {PAGES}
+
+With `app` or `user` a request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is
+true: its `Cursor` continues the search.""",
+    "admin", "manage",
+    parameters=(
+        LIMIT,
+        cursor(schema=schema("FailureCursor")),
+        parameter("state", "query", {"enum": ["failed"], "default": "failed"}, "The state of the pushes."),
+        parameter("since", "query", {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "pattern": "^[0-9]{1,4}[smhd]$"}]}, "Only pushes that have failed since this time (RFC 3339), or within this period: a number of seconds, minutes, hours or days, such as `90m`. Default: all.", example="1h"),
+        parameter("app", "query", {"type": "string", "pattern": "^[-_a-z0-9]{1,64}$"}, "Only pushes to devices of this app."),
+        parameter("user", "query", schema("Username"), "Only pushes to devices of this user."),
+    ),
+    answers=ok("A page of failed pushes.", schema("FailureList")),
+)
 DEVICE = parameter("device", "path", schema("RegistrationId"), "The device, as in `Device` of the list.")
 operation(
     "POST", "/api/notifications/{id}/deliveries/{device}", "retryDelivery", "notifications", "Try a push at once",

@@ -430,6 +430,36 @@ SCHEMAS = {
         },
         description="A page of a notification's pushes and their states, and the counts of all.",
     ),
+    "RecipientList": thing(
+        ["Recipients", "Cursor", "More"],
+        {
+            "Recipients": {"type": "array", "maxItems": 500, "items": thing(
+                ["User", "FetchedAt", "ReadAt", "DismissedAt"],
+                {
+                    "User": either("string", description="The recipient; null if the user was deleted."),
+                    "FetchedAt": {"type": ["string", "null"], "format": "date-time", "description": "When the user first fetched the payload, with any device."},
+                    "ReadAt": {"type": ["string", "null"], "format": "date-time", "description": "When the user read the notification."},
+                    "DismissedAt": {"type": ["string", "null"], "format": "date-time", "description": "When the user dismissed the notification."},
+                },
+            )},
+            "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "The `cursor` of the next page; null if there is no recipient."},
+            "More": {"type": "boolean", "description": "Whether there is a next page."},
+        },
+        description="A page of a notification's recipients.",
+    ),
+    "FailureList": thing(
+        ["Deliveries", "Cursor", "More"],
+        {
+            "Deliveries": {"type": "array", "maxItems": 500, "items": {
+                "allOf": [schema("Delivery"), thing(["Notification"], {"Notification": schema("NotificationId")})],
+                "description": "A failed push; `UpdatedAt` is the time of the failure.",
+            }},
+            "Cursor": {"anyOf": [schema("FailureCursor"), {"type": "null"}], "description": "Null if nothing was examined."},
+            "More": {"type": "boolean", "description": "Whether there may be more after `Cursor`."},
+        },
+        description="A page of failed pushes, the newest first.",
+    ),
+    "FailureCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$", "description": "Where a list of failed pushes ended."},
     "EventList": thing(
         ["Events", "Cursor", "More", "Truncated"],
         {
@@ -660,12 +690,13 @@ SCHEMAS = {
             )},
             "Troubles": {"type": "array", "items": {"type": "string"}, "description": "The faults that keep the server from storing or returning notifications, as in `GET /readyz`."},
             "Lanes": {"type": "array", "description": "The lanes of the server's senders, and other lanes that have had pushes, by name.", "items": thing(
-                ["Name", "Pending", "OverdueSeconds", "OldestSeconds", "Accepted", "Failed", "Expired", "Cancelled", "Pause"],
+                ["Name", "Pending", "OverdueSeconds", "OldestSeconds", "Accepted", "Failed", "Expired", "Cancelled", "HasSender", "Pause"],
                 {
                     "Name": {"type": "string"}, "Pending": {"type": "integer", "description": "Pushes that have not ended."},
                     "OverdueSeconds": {"type": "integer", "minimum": 0, "description": "How long the oldest due push has waited for a server to send it."},
                     "OldestSeconds": {"type": "integer", "minimum": 0, "description": "The age of the oldest notification with a push that is due or waits for a retry."},
                     "Accepted": {"type": "integer"}, "Failed": {"type": "integer"}, "Expired": {"type": "integer"}, "Cancelled": {"type": "integer"},
+                    "HasSender": {"type": "boolean", "description": "Whether the server has a sender for the lane; without one, its pushes wait."},
                     "Pause": {"anyOf": [thing(
                         ["Cause", "Reason", "Since", "Until"],
                         {

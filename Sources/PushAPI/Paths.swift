@@ -28,6 +28,9 @@ public enum Paths {
     /// The audit log, for administrators.
     public static let audit = "/api/audit"
 
+    /// The failed pushes of all notifications, for administrators.
+    public static let deliveries = "/api/deliveries"
+
     /// The outcomes of pushes, fetches and devices, for publishers and administrators.
     public static let events = "/api/events"
 

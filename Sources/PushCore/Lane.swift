@@ -11,6 +11,11 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
         self.description = part.map { "\(platform)/\($0)" } ?? platform.description
     }
 
+    /// Reads a lane's `description`.
+    package init(stored text: String) {
+        self.description = text
+    }
+
     /// The name of the platform that contains the lane.
     package var platform: String { String(self.description.prefix { $0 != "/" }) }
 }

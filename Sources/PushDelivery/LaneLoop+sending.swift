@@ -118,7 +118,7 @@ extension LaneLoop {
 
     private func retire(_ delivery: LeasedDelivery, reason: String, since: Date) async {
         do {
-            let isRetired = try await self.store.retire(
+            let id = try await self.store.retire(
                 device: delivery.device,
                 handle: delivery.push.handle,
                 in: self.lane.lane,
@@ -126,9 +126,9 @@ extension LaneLoop {
                 since: since,
                 now: self.now()
             )
-            if isRetired {
-                self.logger.info("device retired", metadata: self.metadata(of: delivery, ["reason": "\(reason)"]))
-            }
+            guard let id else { return }
+            let fields: Logger.Metadata = ["device": "\(id)", "reason": "\(reason)"]
+            self.logger.info("device retired", metadata: self.metadata(of: delivery, fields))
         } catch {
             // The next push to the device reports the same.
             self.logger.report(

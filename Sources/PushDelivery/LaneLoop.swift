@@ -66,6 +66,7 @@ struct LaneLoop: Sendable {
     /// The fields of a line about one push.
     func metadata(of delivery: LeasedDelivery, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
         var fields = self.metadata(more)
+        fields["notification"] = "\(delivery.push.notification)"
         if let trace = self.traces.trace(of: delivery.push.notification) { fields["trace"] = "\(trace)" }
         return fields
     }

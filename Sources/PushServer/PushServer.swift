@@ -74,6 +74,7 @@ package final class PushServer: Responder {
             requests: secret.derive("idempotent request")
         )
         let meters = RequestMeters()
+        let platforms = Set(settings.platforms.keys.map(\.description))
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
@@ -101,6 +102,8 @@ package final class PushServer: Responder {
             ReadStateHandler(store: store, visible: visible),
             DeletionHandler(store: store, visible: visible, bodies: bodies),
             DeliveryReportHandler(reports: reports, visible: visible),
+            RecipientHandler(reports: reports, visible: visible),
+            FailureHandler(reports: reports),
             SinglePushHandler(store: store, visible: visible, workIsWaiting: workIsWaiting),
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
@@ -149,6 +152,7 @@ package final class PushServer: Responder {
             StatusHandler(
                 store: store,
                 daemon: daemon,
+                platforms: platforms,
                 history: history,
                 troubles: { troubles() + warnings() },
                 startedAt: startedAt
@@ -175,6 +179,9 @@ package final class PushServer: Responder {
             LocalKeyringHandler(files: daemon.files),
             LocalBackupHandler(files: daemon.files),
             LocalDeliveryHandler(reports: reports),
+            RecipientHandler(reports: reports, visible: visible, isLocal: true),
+            LocalSendHandler(poster: poster, settings: settings),
+            LocalWhyHandler(reports: reports, daemon: daemon, platforms: platforms),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

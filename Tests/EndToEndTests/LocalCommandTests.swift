@@ -49,7 +49,9 @@ import Testing
         // The daemon's cached entry of the right password is not valid any more.
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.run("user enable alice") == "alice is enabled\n")
-        #expect(try await self.run("user passwd alice --password-stdin", input: "another horse\n").contains("new password"))
+        #expect(
+            try await self.run("user passwd alice --password-stdin", input: "another horse\n").contains("new password")
+        )
         #expect(try await !self.mayFetch("correct horse", from: daemon))
         #expect(try await self.mayFetch("another horse", from: daemon))
         #expect(try await self.run("user role alice publisher") == "alice is publisher\n")
@@ -196,6 +198,91 @@ import Testing
         #expect(try await self.run("deliveries \(first)") == "notification \(first): no pushes\n")
         let alone = try await Daemon.run(["deliveries", "\(first)", "--wait"], in: self.folder)
         #expect(alone.code == 1 && alone.errors.contains("no server is running"), "\(alone.errors)")
+    }
+
+    @Test func theOperatorSendsAndAsksWhatBecameOfIt() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
+        let client = PushClient(
+            server: try daemon.server,
+            credentials: .basic(username: "alice", password: "correct horse"),
+            options: .init(testing: [])
+        )
+        #expect(try await self.run("why alice").hasPrefix("alice has no device: "))
+        let registration = try await client.register(platform: "stream", handle: "")
+        let sent = try await self.run("send alice -", input: "a text of two words\n")
+        let id = try #require(sent.firstMatch(of: /^notification (\d+) has 1 recipient and 1 push\n$/)?.output.1)
+        #expect(try await self.run("deliveries \(id) --recipients") == "alice\t\t\t\n")
+        for subject in ["alice", registration, String(id)] {
+            let why = try await self.run("why \(subject)")
+            #expect(why.contains("waits until the device opens an event stream"), "\(why)")
+        }
+        let fetched = try await client.notification(#require(Int64(id)))
+        #expect(fetched.value.payload == .string("a text of two words"))
+        let later = try await self.run(
+            "send --tag news --at 2999-01-01T00:00:00Z later",
+            isRefused: "at most 30 days ahead"
+        )
+        #expect(later.isEmpty)
+        _ = try await self.run("send nobody text", isRefused: "user nobody does not exist")
+        _ = try await self.run("send alice", isRefused: "give a user and a text")
+        _ = try await self.run("deliveries --since 1h 7", isRefused: "need --failed")
+        #expect(try await self.run("deliveries --failed --since 1h") == "")
+        _ = try await self.run("deliveries --failed --since 1w", isRefused: "since must be a time")
+        let status = try await self.run("status")
+        #expect(status.hasPrefix("server \(Version.current) is running since 20"), "\(status)")
+        #expect(status.contains("\nlane stream: 1 pending, "), "\(status)")
+        #expect(await daemon.terminate() == 0)
+        #expect(
+            try await self.run("status").hasPrefix(
+                "no server is running here; the database has:\nqueue: 1 push pending"
+            )
+        )
+        #expect(try await self.run("send alice --read-once text").hasSuffix("so a server sends it when it starts\n"))
+        #expect(try await self.run("why nobody") == "There is no user, no device and no notification nobody.\n")
+    }
+
+    /// Runs a command that must be refused with a text. Returns its output.
+    private func run(_ arguments: String, isRefused text: String) async throws -> String {
+        let ended = try await Daemon.run(arguments.split(separator: " ").map(String.init), in: self.folder)
+        #expect(ended.code != 0 && ended.errors.contains(text), "\(arguments): \(ended.errors)")
+        return ended.output
+    }
+
+    @Test func theStatusIsTellingInWords() throws {
+        let lanes = #"""
+            [{"Name":"apns","Pending":17,"OverdueSeconds":3,"OldestSeconds":625,"Accepted":4,"Failed":1,"Expired":0,"Cancelled":2,
+            "HasSender":true,"Pause":{"Cause":"misconfigured","Reason":"InvalidProviderToken","Since":"A","Until":"B"}},
+            {"Name":"stream","Pending":2,"OverdueSeconds":0,"OldestSeconds":0,"Accepted":0,"Failed":0,"Expired":0,"Cancelled":0,
+            "HasSender":false,"Pause":null}]
+            """#
+        let status = try JSONValue(
+            reading: Array(
+                #"""
+                {"Version":"1.0","StartedAt":"S","Troubles":["the disk is full"],"Lanes":\#(lanes),"Scheduled":{"Count":1,"FirstDue":"D"},
+                "Nodes":[{"Name":"a/1","State":"alive","IsThis":true,"Version":"1.0","HeardAt":"H"}],
+                "Credentials":[{"Name":"senders.apns","ExpiresAt":"E"}],
+                "History":{"Posted":[null,1,2],"Fetched":[null,3,0],"Accepted":[null,4,5],"Failed":[null,0,1],"Pending":[null,1,1]}}
+                """#.utf8
+            )
+        )
+        let lines = [
+            "trouble: the disk is full",
+            "queue: 19 pushes pending, 1 notification scheduled, the next for D",
+            "last hour: 3 notifications posted and 3 fetched here, 9 pushes accepted, 1 failed",
+            "lane apns: 17 pending, the oldest for 625 s, overdue by 3 s, 4 accepted, 1 failed, 0 expired, 2 cancelled; "
+                + "paused since A, misconfigured: InvalidProviderToken; next attempt at B",
+            "lane stream: 2 pending, 0 accepted, 0 failed, 0 expired, 0 cancelled; it has no sender, so its pushes wait",
+            "server a/1: alive, this one, 1.0, last heard at H",
+            "senders.apns expires at E",
+        ]
+        let running = StatusReport(status, isRunning: true)
+        #expect(running.lines == ["server 1.0 is running since S"] + lines)
+        #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
+        // The process of the command is no server, and knows no last hour.
+        let resting = StatusReport(status, isRunning: false).lines
+        let known = lines.filter { !$0.hasPrefix("last hour") && !$0.hasPrefix("server a/1") }
+        #expect(resting == ["no server is running here; the database has:"] + known)
     }
 
     @Test(arguments: [

@@ -16,7 +16,10 @@ import Testing
         let made = try await Scripts.start("make-manual", ["command", Daemon.executable]).end()
         #expect(made.code == 0, "\(made.errors)")
         let beside = try #require(made.output.firstMatch(of: /root may use the commands\n\.BR (.*) ;\n/)).output.1
-        #expect(beside == #"user ", " token ", " audit ", " deliveries ", " keys " and " backup"#)
+        #expect(
+            beside
+                == #"user ", " token ", " audit ", " status ", " deliveries ", " why ", " send ", " keys " and " backup"#
+        )
         let help = try await Daemon.run(["--help"], in: TemporaryFolder()).output
         let names = help.matches(of: #/(?m)^  ([a-z][a-z-]+)  /#).map { String($0.output.1) }
         #expect(names.count > 12, "\(help)")

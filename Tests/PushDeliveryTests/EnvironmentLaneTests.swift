@@ -70,7 +70,7 @@ import Testing
         #expect(
             told == [
                 "info device moved to the other environment, because the provider does not know it in this one "
-                    + "lane=apns other=apns/sandbox reason=BadDeviceToken"
+                    + "lane=apns notification=1 other=apns/sandbox reason=BadDeviceToken"
             ]
         )
     }
@@ -80,7 +80,7 @@ import Testing
     @Test func anInventedTokenIsTriedInBothEnvironmentsAndRetired() async throws {
         let (alice, mallory) = (try await self.fixture.addUser("alice"), try await self.fixture.addUser("mallory"))
         try await self.fixture.addDevice(of: alice, handle: "a11ce0")
-        try await self.fixture.addDevice(of: mallory, handle: "dead")
+        let id = try await self.fixture.addDevice(of: mallory, handle: "dead")
         self.rig.apns.devices.issue("dead", in: .production, topic: "com.example.another")
         try await self.rig.run(concurrency: 1, hasSandbox: true) { wakeUp, _ in
             try await self.fixture.post(1, from: alice, to: "username:alice")
@@ -93,6 +93,9 @@ import Testing
         #expect(self.rig.apns.pushes.received.count == 3)
         #expect(self.rig.sandbox.pushes.received.count == 1)
         #expect(try await self.environments(of: mallory).isEmpty)
+        #expect(
+            self.rig.log.lines.contains { $0.hasPrefix("info device retired device=\(id) lane=apns notification=2 ") }
+        )
     }
 
     /// The operator has configured a wrong app name: no device is moved while the lane is paused

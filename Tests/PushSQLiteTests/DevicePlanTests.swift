@@ -11,6 +11,7 @@ import Testing
     @Test(arguments: [
         (SQLiteReader.allDevices, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"),
         (SQLiteReader.devicesOfOne, "SEARCH d USING INDEX device_by_user (user_id=? AND "),
+        (SQLiteReader.deviceOfID, "SEARCH d USING INDEX sqlite_autoindex_device_1 (id=?)"),
         (SQLiteReader.usersAfter, "SEARCH d USING COVERING INDEX device_by_user (user_id=?)"),
         (SQLiteReader.usersAfter, "SEARCH r USING INDEX recipient_by_user (user_id=?)"),
     ])

@@ -67,6 +67,19 @@ import Testing
             ["event_by_start (kind=? AND rowid>?)", "p USING INTEGER PRIMARY KEY (rowid<?)"]
         ),
         ("events that are old", SQLiteStore.oldestEvents, ["event USING INTEGER PRIMARY KEY (rowid<?)"]),
+        (
+            "failed pushes", SQLiteReader.failedPushes,
+            ["INDEX delivery_by_failure (settled_at>?", "SEARCH v USING INTEGER PRIMARY KEY"]
+        ),
+        ("recipients", SQLiteReader.recipients, ["SEARCH r USING PRIMARY KEY (notification_id=? AND user_id>?)"]),
+        (
+            "pushes to a user", SQLiteReader.deliveriesToUser,
+            ["device_by_user (user_id=?)", "PRIMARY KEY (notification_id=? AND device=?)"]
+        ),
+        (
+            "latest notifications of a user", SQLiteReader.latestNotifications,
+            ["recipient_by_user (user_id=?)", "SEARCH n USING INTEGER PRIMARY KEY"]
+        ),
         ("expired", SQLiteStore.expired, ["notification_by_expiry (expires_at<?)"]),
     ]
 

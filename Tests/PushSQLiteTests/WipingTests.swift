@@ -218,7 +218,7 @@ import Testing
         for id in ids[..<10] { #expect(try await fixture.store.unregister(id, ofUser: alice.id)) }
         let devices = try await fixture.reader.devices(ofUser: alice.id)
         for device in devices[..<10] {
-            let isRetired = try await fixture.store.retire(
+            let retired = try await fixture.store.retire(
                 device: device.number,
                 handle: device.handle.value,
                 in: Lane(Platform("apns")),
@@ -226,7 +226,7 @@ import Testing
                 since: fixture.now,
                 now: fixture.now
             )
-            #expect(isRetired)
+            #expect(retired == device.id)
         }
         for device in devices[10..<20] { try await fixture.addDevice(of: bob, handle: device.handle.value) }
         #expect(try await fixture.store.deleteUser(alice.name) == .done)

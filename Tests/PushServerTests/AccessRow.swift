@@ -76,6 +76,13 @@ struct AccessRow: Sendable {
             foreignToAdministrator: 200,
             missing: 404
         ),
+        "GET /api/notifications/{id}/recipients": AccessRow(
+            resource: .notification,
+            own: 200,
+            foreign: 404,
+            foreignToAdministrator: 200,
+            missing: 404
+        ),
         // The notification exists and has no push to that device.
         "DELETE /api/notifications/{id}/deliveries/{device}": AccessRow(
             resource: .notification,
@@ -92,6 +99,7 @@ struct AccessRow: Sendable {
             missing: 404
         ),
         "GET /api/events": AccessRow(resource: .nothing, own: 200),
+        "GET /api/deliveries": AccessRow(resource: .nothing, own: 200),
         "GET /api/devices": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
         "PUT /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),

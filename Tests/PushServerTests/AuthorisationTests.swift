@@ -22,6 +22,7 @@ import Testing
         "GET /api/notifications/{id}": (.device, .fetch),
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "GET /api/events": (.publisher, .send),
+        "GET /api/notifications/{id}/recipients": (.publisher, .send), "GET /api/deliveries": (.admin, .manage),
         "POST /api/devices/{id}/test": (.device, .send),
         "DELETE /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
         "POST /api/notifications/{id}/deliveries/{device}": (.publisher, .send),

@@ -40,6 +40,7 @@ import Testing
             "POST /api/register/{id}/confirmation", "GET /api/notifications", "GET /api/notifications/{id}",
             "PATCH /api/notifications/{id}", "POST /api/notifications/{id}/taken", "POST /api/notifications/read",
             "DELETE /api/notifications/{id}", "GET /api/notifications/{id}/deliveries",
+            "GET /api/notifications/{id}/recipients",
             "DELETE /api/notifications/{id}/deliveries/{device}", "POST /api/notifications/{id}/deliveries/{device}",
             "GET /api/events", "PUT /api/devices/{id}/topics/{topic}", "DELETE /api/devices/{id}/topics/{topic}",
             "POST /api/devices/{id}/test", "GET /api/stream", "POST /api/sessions", "GET /api/sessions/current",
@@ -114,7 +115,10 @@ import Testing
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {
-            try await self.ask(route, naming, about: name, by: "paul").expectProblem(.forbidden, "if it has all of their apps")
+            try await self.ask(route, naming, about: name, by: "paul").expectProblem(
+                .forbidden,
+                "if it has all of their apps"
+            )
         }
     }
 

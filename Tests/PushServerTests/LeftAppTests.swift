@@ -58,6 +58,7 @@ import Testing
 
     private static let actions = [
         Action(method: .get), Action(method: .head), Action(method: .get, suffix: "/deliveries"),
+        Action(method: .get, suffix: "/recipients"),
         Action(method: .post, suffix: "/deliveries/DEVICE"), Action(method: .delete, suffix: "/deliveries/DEVICE"),
         Action(method: .patch, body: #"{"Read":true}"#), Action(method: .post, suffix: "/taken"),
         Action(method: .delete, headers: [("If-Match", "\"x\"")]), Action(method: .delete),

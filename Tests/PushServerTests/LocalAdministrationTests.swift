@@ -86,13 +86,18 @@ import Testing
     }
 
     @Test func localPathsExistOnTheSocketOnly() async throws {
-        for path in [LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring] {
+        for path in [
+            LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring, "\(LocalPaths.why)/alice",
+        ] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
                 let answer = try await self.fixture.send(.get, path, user: user, bytes: [], client: .process(user: 0))
                 #expect(answer.status == .notFound, "\(path)")
             }
-            for path in [LocalPaths.keys, LocalPaths.keyring, "\(LocalPaths.backup)?file=%2Ftmp%2Fcopy.db"] {
+            for path in [
+                LocalPaths.keys, LocalPaths.keyring, LocalPaths.notifications,
+                "\(LocalPaths.backup)?file=%2Ftmp%2Fcopy.db",
+            ] {
                 #expect(try await self.fixture.send(.post, path, user: "ada").status == .notFound)
             }
             #expect(try await self.fixture.send(.delete, "\(LocalPaths.keyring)/1", user: "ada").status == .notFound)
@@ -114,6 +119,82 @@ import Testing
         }
         let elsewhere = try await self.fixture.send(.get, "\(LocalPaths.deliveries)/\(id)", user: "ada", bytes: [])
         #expect(elsewhere.status == .notFound)
+    }
+
+    @Test func theOperatorSeesTheRecipientsOfAnybodysNotification() async throws {
+        let path = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        let id = try #require(path.split(separator: "/").last)
+        let answer = try await self.send("GET", "\(LocalPaths.recipients)/\(id)")
+        #expect(answer.text.hasPrefix(#"{"Recipients":[{"User":"alice","FetchedAt":null,"#), "\(answer.text)")
+        #expect(try await self.send("GET", "\(LocalPaths.recipients)/1").status == .notFound)
+    }
+
+    @Test func theOperatorSendsToUsersAndTags() async throws {
+        let alice = try await self.fixture.storage.user("alice")
+        try await self.fixture.storage.addDevice(of: alice, handle: "a1", tags: ["news"])
+        for to in ["username:alice", "news"] {
+            let sent = try await self.send("POST", LocalPaths.notifications, #"{"Payload":"text","To":["\#(to)"]}"#)
+            #expect(sent.status == .created, "\(sent.text)")
+            #expect(try sent.json["Recipients"]?.integer == 1 && sent.json["Pushes"]?.integer == 1, "\(to)")
+            let path = try #require(sent.fields[.location])
+            let fetched = try await self.fixture.send(.get, path, user: "alice")
+            #expect(try fetched.json["Payload"]?.text == "text")
+            try await self.fixture.send(.get, path, user: "bob").expectProblem(.notFound)
+        }
+        let entry = try #require(try await self.fixture.storage.reader.auditEntries(before: nil, limit: 1).first)
+        #expect([entry.action, entry.actor] == ["notification.send", "local root"])
+        #expect(self.fixture.wakeUps.count == 2)
+    }
+
+    /// The operator is no user to whom a notification without `To` could go.
+    @Test(arguments: [
+        (#"{"Payload":1}"#, ProblemCode.invalidMember), (#"{"Payload":1,"To":[]}"#, .invalidMember),
+        (#""text""#, .invalidJSON),
+        ("", .invalidJSON), (#"{"Payload":1,"To":["username:nobody"]}"#, .unknownUser),
+    ])
+    func aNotificationOfTheOperatorNeedsRecipients(body: String, code: ProblemCode) async throws {
+        try await self.send("POST", LocalPaths.notifications, body).expectProblem(code)
+    }
+
+    @Test(arguments: [
+        ("alice", "user", ["no-notification"]), ("nobody", nil, ["unknown"]),
+        ("123", "notification", ["no-notification"]), ("BOB", "user", ["no-device", "no-notification"]),
+    ])
+    func aSubjectIsTheFirstThatExists(subject: String, kind: String?, causes: [String]) async throws {
+        let alice = try await self.fixture.storage.user("alice")
+        try await self.fixture.storage.addDevice(of: alice, handle: "a1")
+        let answer = try await self.send("GET", "\(LocalPaths.why)/\(subject)").json
+        #expect(answer["Kind"]?.text == kind)
+        #expect(self.causes(answer) == causes, "\(answer)")
+    }
+
+    @Test func aDeviceAndItsUserAreExplainedByTheNewestOrTheGivenNotification() async throws {
+        let alice = try await self.fixture.storage.user("alice")
+        let device = try await self.fixture.storage.addDevice(of: alice, handle: "a1")
+        let first = try await self.fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
+        for delivery in try await self.fixture.storage.lease() {
+            try await self.fixture.storage.settle(delivery, as: .failed(reason: "BadDeviceToken"))
+        }
+        self.fixture.clock.advance(by: 1)
+        let second = try await self.fixture.post(#"{"Payload":2,"To":["username:alice"]}"#)
+        let ids = try [first, second].map { try #require($0.split(separator: "/").last) }
+        for subject in ["alice", device.description] {
+            let newest = try await self.send("GET", "\(LocalPaths.why)/\(subject)").json
+            // The fixture's lane of APNs is paused.
+            #expect(self.causes(newest) == ["paused"], "\(newest)")
+            #expect("\(newest)".contains("InvalidProviderToken") && "\(newest)".contains(ids[1]), "\(newest)")
+            let given = try await self.send("GET", "\(LocalPaths.why)/\(subject)?notification=\(ids[0])").json
+            #expect(self.causes(given) == ["failed"] && "\(given)".contains("BadDeviceToken"), "\(given)")
+        }
+        let all = try await self.send("GET", "\(LocalPaths.why)/\(ids[0])").json
+        #expect(all["Kind"] == .string("notification") && self.causes(all) == ["failed"], "\(all)")
+        let bad = try await self.send("GET", "\(LocalPaths.why)/alice?notification=x")
+        try bad.expectProblem(.invalidParameter, "notification")
+    }
+
+    private func causes(_ answer: JSONValue) -> [String] {
+        guard case .array(let sentences) = answer["Sentences"] else { return [] }
+        return sentences.compactMap { $0["Cause"]?.text }
     }
 
     /// A count that was made before the last devices were found could report that all pushes have

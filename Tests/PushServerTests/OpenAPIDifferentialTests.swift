@@ -102,6 +102,13 @@ import Testing
             _ = try await send("GET /api/devices", Paths.devices + query, user: "ada")
         }
         _ = try await send("DELETE /api/devices/{id}", Paths.device(moved), user: "ada")
+        _ = try await fixture.post(#"{"Payload":1,"To":["username:ada"]}"#, user: "ada")
+        for delivery in try await fixture.storage.lease() {
+            try await fixture.storage.settle(delivery, as: .failed(reason: "BadDeviceToken"))
+        }
+        for query in ["", "?state=failed&since=1h&user=ada&app=default&limit=1", "?state=queued", "?cursor=x"] {
+            _ = try await send("GET /api/deliveries", Paths.deliveries + query, user: "ada")
+        }
         let strict = [("Prefer", "handling=strict")]
         for target in [Paths.notifications, "\(Paths.notifications)?limt=5"] {
             _ = try await send("GET /api/notifications", target, user: "ada", strict)
@@ -116,6 +123,7 @@ import Testing
             _ = try await send("GET /api/notifications/{id}", item, user: "ada")
             _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-None-Match", "*")])
             _ = try await send("GET /api/notifications/{id}/deliveries", "\(item)/deliveries", user: "ada")
+            _ = try await send("GET /api/notifications/{id}/recipients", "\(item)/recipients", user: "ada")
             _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-Match", "\"x\"")])
             _ = try await send("PATCH /api/notifications/{id}", item, user: "ada", body: #"{"Read":true}"#)
             for method in ["", #" "@method";req "@path";req "@query";req"#] {

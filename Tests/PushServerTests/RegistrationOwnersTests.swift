@@ -57,7 +57,7 @@ import Testing
                 reason: "apns: Unregistered",
                 since: now,
                 now: now
-            )
+            ) != nil
         )
         #expect(try await self.list() == "[]")
         try await self.put("one", handle: "aa").expectProblem(.registrationGone, "apns: Unregistered")

@@ -48,6 +48,24 @@ import Testing
         #expect(lanes[1]["OldestSeconds"]?.integer == 0)
     }
 
+    @Test func aLaneWhosePlatformWasRemovedHasNoSender() async throws {
+        let fixture = try await ServerFixture(
+            settings: .forTests(\.platforms, [Platform("fcm"): .init(SampleHandleRule())])
+        )
+        let alice = try await fixture.storage.user("alice")
+        for platform in ["apns", "fcm"] {
+            try await fixture.storage.addDevice(of: alice, platform: platform, handle: platform)
+        }
+        try await fixture.storage.post(1, from: alice, to: "username:alice")
+        guard case .array(let lanes) = try await self.status(of: fixture)["Lanes"] else {
+            Issue.record("there are no lanes")
+            return
+        }
+        let senders = lanes.map { [$0["Name"], $0["HasSender"]] }
+        #expect(senders.contains([.string("apns"), .bool(false)]), "\(senders)")
+        #expect(senders.contains([.string("fcm"), .bool(true)]), "\(senders)")
+    }
+
     @Test func aRetriedPushIsOldButNotOverdue() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")

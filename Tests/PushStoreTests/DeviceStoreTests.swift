@@ -133,7 +133,7 @@ import Testing
                 reason: "gone",
                 since: date,
                 now: self.fixture.now
-            )
+            ) != nil
         }
         #expect(try await !retire("abc", -1))
         #expect(try await !retire("abd", 1))

@@ -147,7 +147,7 @@ import Testing
                     reason: "Unregistered",
                     since: now,
                     now: now
-                )
+                ) != nil
             )
         }
         let events = try await self.events().filter { $0.kind != .retired }
@@ -194,7 +194,7 @@ import Testing
 
     @Test func aDeviceThatIsRetiredIsAnEvent() async throws {
         let delivery = try await self.leased(1)
-        let isRetired = try await self.store.retire(
+        let retired = try await self.store.retire(
             device: delivery.device,
             handle: "one",
             in: Lane(Platform("apns")),
@@ -202,7 +202,7 @@ import Testing
             since: self.fixture.now,
             now: self.fixture.now
         )
-        #expect(isRetired)
+        #expect(retired == self.device)
         let event = try #require(try await self.events().first)
         #expect(event.kind == .retired)
         #expect(event.device == self.device)

@@ -151,7 +151,7 @@ import Testing
         _ = try await self.register("b", "new", of: self.bob)
         let leased = try await self.fixture.lease("hook")
         let push = try #require(leased.first)
-        let isRetired = try await self.store.retire(
+        let retired = try await self.store.retire(
             device: push.device,
             handle: push.push.handle,
             in: Lane(Platform("hook")),
@@ -159,7 +159,7 @@ import Testing
             since: self.fixture.now,
             now: self.fixture.now
         )
-        #expect(!isRetired)
+        #expect(retired == nil)
         try await self.fixture.settle(push, as: .failed(reason: "HTTP 410"))
         #expect(try await self.fixture.nextDue("hook") == nil)
         #expect(try await self.handles(of: self.bob) == ["old"])

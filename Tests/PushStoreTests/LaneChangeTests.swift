@@ -145,6 +145,6 @@ import Testing
             reason: "Unregistered",
             since: fixture.now,
             now: fixture.now
-        )
+        ) != nil
     }
 }

@@ -98,6 +98,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.deviceEntries(of: user, after: last, limit: limit)
     }
 
+    package func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry? {
+        await Task.yield()
+        return try await self.base.deviceEntry(id)
+    }
+
     package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
         await Task.yield()
         return try await self.base.movedDevices(ofUser: user, since: since)
@@ -191,6 +196,43 @@ package struct WaitingReader: StoreReader {
     ) async throws(StoreError) -> [DeliveryEntry] {
         await Task.yield()
         return try await self.base.deliveries(of: id, after: device, limit: limit)
+    }
+
+    package func deliveries(
+        of id: NotificationID,
+        toUser user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [DeliveryEntry] {
+        await Task.yield()
+        return try await self.base.deliveries(of: id, toUser: user, limit: limit)
+    }
+
+    package func failedPushes(
+        since: Date,
+        before last: FailurePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [FailedPush] {
+        await Task.yield()
+        return try await self.base.failedPushes(since: since, before: last, limit: limit)
+    }
+
+    package func recipients(
+        of id: NotificationID,
+        after user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [RecipientEntry] {
+        await Task.yield()
+        return try await self.base.recipients(of: id, after: user, limit: limit)
+    }
+
+    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
+        await Task.yield()
+        return try await self.base.times(of: id)
+    }
+
+    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes] {
+        await Task.yield()
+        return try await self.base.latestNotifications(ofUser: user, limit: limit)
     }
 
     package func countDeliveries(

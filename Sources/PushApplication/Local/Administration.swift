@@ -6,10 +6,13 @@ import PushServer
 /// Sends administrators' requests to the daemon over its local admin socket, or, if none runs, to
 /// the same router in this process. Commands do not know which of the two answers.
 package struct Administration: Sendable {
+    /// Whether a daemon answers; otherwise this process does, which sends no pushes.
+    package let isDaemon: Bool
     /// Makes a connection for one request.
     let connect: @Sendable () throws -> Int32
 
-    init(connect: @escaping @Sendable () throws -> Int32) {
+    init(isDaemon: Bool = false, connect: @escaping @Sendable () throws -> Int32) {
+        self.isDaemon = isDaemon
         self.connect = connect
     }
 
@@ -19,7 +22,7 @@ package struct Administration: Sendable {
     package init?(of configuration: Configuration) async throws {
         guard let socket = configuration.adminSocket, let connection = try socket.connect() else { return nil }
         close(connection)
-        self.init {
+        self.init(isDaemon: true) {
             guard let connection = try socket.connect() else { throw AdminSocketError.silent(socket.path) }
             return connection
         }

@@ -70,18 +70,18 @@ extension PostgreSQLStore {
         reason: String,
         since: Date,
         now: Date
-    ) async throws -> Bool {
-        guard let key = DeviceHandle(handle).map(self.sealing.index.hash) else { return false }
+    ) async throws -> RegistrationID? {
+        guard let key = DeviceHandle(handle).map(self.sealing.index.hash) else { return nil }
         return try await self.write { tx in
             let found = try await tx.query(Self.unchanged, device, lane.description, key, since.milliseconds).first
-            guard let user = try found?.integer(0) else { return false }
-            try await Self.retire(tx, devices: [device], ofUser: user, reason: reason, now: now)
-            return true
+            guard let found, let id = RegistrationID(try found.text(1)) else { return nil }
+            try await Self.retire(tx, devices: [device], ofUser: found.integer(0), reason: reason, now: now)
+            return id
         }
     }
 
     private static let unchanged = """
-        select user_id from device
+        select user_id, id from device
         where number = $1 and lane = $2 and handle_key = $3 and registered_at <= $4 and retired_at is null for update
         """
 

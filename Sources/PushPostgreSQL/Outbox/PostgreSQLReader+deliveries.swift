@@ -33,6 +33,124 @@ extension PostgreSQLReader {
         order by d.device
         """
 
+    package func deliveries(
+        of id: NotificationID,
+        toUser user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [DeliveryEntry] {
+        let sealing = self.store.sealing
+        return try await self.read(Self.deliveriesToUser, id.rawValue, user, limit) { rows in
+            try rows.compactMap { try DeliveryEntry($0, sealing) }
+        }
+    }
+
+    /// The offset makes the planner look up each device's push, and not walk over a broadcast's.
+    static let deliveriesToUser = """
+        with d as (
+            select p.device, p.user_id, v.id, p.lane, case when p.owner is null then 'queued' else 'sending' end as state,
+                p.attempts, p.reason, null::int8 as settled_at
+            from device v cross join lateral (
+                select * from push where notification_id = $1 and device = v.number offset 0) p where v.user_id = $2
+            union all
+            select e.device, e.user_id, v.id, e.lane, e.state, e.attempts, e.reason, e.settled_at
+            from device v cross join lateral (
+                select * from push_end where notification_id = $1 and device = v.number offset 0) e where v.user_id = $2)
+        select d.device, d.user_id, d.id, u.name, d.lane, \(DeliveryStage.expression), d.attempts, d.reason,
+            coalesce(r.read_at, r.fetched_at), d.settled_at
+        from d left join account u on u.id = d.user_id
+        left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
+        order by d.device limit $3
+        """
+
+    package func failedPushes(
+        since: Date,
+        before last: FailurePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [FailedPush] {
+        let sealing = self.store.sealing
+        return try await self.read(
+            Self.failedPushes,
+            since.milliseconds,
+            last?.at.milliseconds ?? .max,
+            last?.notification ?? .max,
+            last?.device ?? .max,
+            limit
+        ) { rows in
+            try rows.compactMap { row in
+                guard
+                    let id = NotificationID(rawValue: try row.integer(10)),
+                    let delivery = try DeliveryEntry(row, sealing)
+                else { return nil }
+                let at = Date(milliseconds: try row.integer(9))
+                let place = FailurePlace(at: at, notification: id.rawValue, device: delivery.number)
+                return FailedPush(notification: id, delivery: delivery, place: place)
+            }
+        }
+    }
+
+    /// The names are read after the limit, so that the planner finds the rows by their index.
+    static let failedPushes = """
+        with d as (
+            select notification_id, device, user_id, lane, state, attempts, reason, settled_at from push_end
+            where state = 'failed' and settled_at >= $1 and (settled_at, notification_id, device) < ($2, $3, $4)
+            order by settled_at desc, notification_id desc, device desc limit $5)
+        select d.device, d.user_id, v.id, u.name, d.lane, d.state, d.attempts, d.reason, null::int8, d.settled_at,
+            d.notification_id
+        from d left join device v on v.number = d.device left join account u on u.id = d.user_id
+        order by d.settled_at desc, d.notification_id desc, d.device desc
+        """
+
+    package func recipients(
+        of id: NotificationID,
+        after user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [RecipientEntry] {
+        let sealing = self.store.sealing
+        return try await self.read(Self.recipients, id.rawValue, user, limit) { rows in
+            try rows.map { row in
+                let user = try row.integer(0)
+                return RecipientEntry(
+                    user: user,
+                    username: try row.optionalData(1).map { try sealing.username($0, ofUser: user) },
+                    fetchedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
+                    readAt: try row.optionalInteger(3).map(Date.init(milliseconds:)),
+                    dismissedAt: try row.optionalInteger(4).map(Date.init(milliseconds:))
+                )
+            }
+        }
+    }
+
+    private static let byRecipient = PairIndex(first: "notification_id", second: "user_id")
+
+    static let recipients = """
+        with r as (
+            select notification_id, user_id, fetched_at, read_at, dismissed_at from recipient
+            where \(byRecipient.rows(of: "$1", after: "$2")) order by \(byRecipient.order) limit $3)
+        select r.user_id, u.name, r.fetched_at, r.read_at, r.dismissed_at
+        from r left join account u on u.id = r.user_id order by r.user_id
+        """
+
+    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
+        try await self.read(Self.times, id.rawValue) { rows in try rows.compactMap { try NotificationTimes($0) }.first }
+    }
+
+    private static let times = "select id, created_at, expires_at, recalled_at from notification where id = $1"
+
+    package func latestNotifications(
+        ofUser user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [NotificationTimes] {
+        try await self.read(Self.latestNotifications, user, limit) { rows in
+            try rows.compactMap { try NotificationTimes($0) }
+        }
+    }
+
+    static let latestNotifications = """
+        with r as (select notification_id, change from recipient where user_id = $1 order by change desc limit $2)
+        select n.id, n.created_at, n.expires_at, n.recalled_at
+        from r join notification n on n.id = r.notification_id order by r.change desc
+        """
+
     package func countDeliveries(
         of id: NotificationID,
         after device: Int64,
@@ -80,6 +198,19 @@ extension DeliveryStage {
         """
 }
 
+extension NotificationTimes {
+    /// `nil` if this version cannot have written the row.
+    fileprivate init?(_ row: Row) throws {
+        guard let id = NotificationID(rawValue: try row.integer(0)) else { return nil }
+        self.init(
+            id: id,
+            createdAt: Date(milliseconds: try row.integer(1)),
+            expiresAt: Date(milliseconds: try row.integer(2)),
+            recalledAt: try row.optionalInteger(3).map(Date.init(milliseconds:))
+        )
+    }
+}
+
 extension DeliveryEntry {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
@@ -90,8 +221,7 @@ extension DeliveryEntry {
             number: try row.integer(0),
             device: try row.optionalText(2).flatMap { RegistrationID($0) },
             username: try row.optionalData(3).map { try sealing.username($0, ofUser: user) },
-            // The part after the slash may be a host that only the device's owner knows.
-            platform: Platform(stored: String(try row.text(4).prefix { $0 != "/" })),
+            lane: Lane(stored: try row.text(4)),
             state: state,
             attempts: Int(clamping: try row.integer(6)),
             updatedAt: try (receiptAt ?? row.optionalInteger(9)).map(Date.init(milliseconds:)),

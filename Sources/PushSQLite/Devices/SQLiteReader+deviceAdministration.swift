@@ -21,6 +21,18 @@ extension SQLiteReader {
         }.compactMap(\.self)
     }
 
+    package func deviceEntry(_ id: RegistrationID) throws(StoreError) -> DeviceEntry? {
+        try self.read { db in
+            try db.all(prepared: Self.deviceOfID, id.description) { try DeviceEntry($0, self.sealing) }
+        }.compactMap(\.self).first
+    }
+
+    static let deviceOfID = """
+        select \(columns) from device d cross join user u on u.id = d.user_id
+        left join device_push p on p.device = d.number
+        where d.id = ?1 and d.claims_for is null
+        """
+
     private static let columns = "\(StoredDevice.Column.list), \(ListedColumn.list)"
 
     static let allDevices = """

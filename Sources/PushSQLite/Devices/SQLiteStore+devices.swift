@@ -54,22 +54,22 @@ extension SQLiteStore {
         reason: String,
         since: Date,
         now: Date
-    ) async throws -> Bool {
+    ) async throws -> RegistrationID? {
         let key = DeviceHandle(handle).map(self.sealing.index.hash)
         return try await self.writer.write { [writer] db in
-            let isAsItWas = try Bool.fetchOne(
+            let unchanged = try String.fetchOne(
                 db.cachedStatement(
                     sql: """
-                        select lane = ? and handle_key = ? and registered_at <= ?
-                        from device where number = ? and retired_at is null
+                        select id from device
+                        where lane = ? and handle_key = ? and registered_at <= ? and number = ? and retired_at is null
                         """
                 ),
                 arguments: [lane.description, key, since.milliseconds, device]
             )
-            guard isAsItWas == true else { return false }
+            guard let id = unchanged.flatMap(RegistrationID.init) else { return nil }
             try Self.retire(db, device: device, reason: reason, now: now)
             writer.recordErasure()
-            return true
+            return id
         }
     }
 

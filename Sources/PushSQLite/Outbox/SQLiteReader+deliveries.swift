@@ -46,6 +46,113 @@ extension SQLiteReader {
         }
     }
 
+    package func deliveries(
+        of id: NotificationID,
+        toUser user: Int64,
+        limit: Int
+    ) throws(StoreError) -> [DeliveryEntry] {
+        try self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(sql: Self.deliveriesToUser),
+                arguments: [id.rawValue, user, limit]
+            ).compactMap { try DeliveryEntry($0, self.sealing) }
+        }
+    }
+
+    static let deliveriesToUser = """
+        select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.text) as stage, d.attempts, d.reason,
+            coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at
+        from device v indexed by device_by_user cross join delivery d on d.notification_id = ?1 and d.device = v.number
+        left join user u on u.id = d.user_id
+        left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
+        where v.user_id = ?2 order by d.device limit ?3
+        """
+
+    package func failedPushes(
+        since: Date,
+        before last: FailurePlace?,
+        limit: Int
+    ) throws(StoreError) -> [FailedPush] {
+        try self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(sql: Self.failedPushes),
+                arguments: [
+                    since.milliseconds, last?.at.milliseconds ?? .max, last?.notification ?? .max, last?.device ?? .max,
+                    limit,
+                ]
+            ).compactMap { row in
+                guard
+                    let id = try NotificationID(rawValue: row["notification_id"]),
+                    let delivery = try DeliveryEntry(row, self.sealing)
+                else { return nil }
+                let at = try Date(milliseconds: row["settled_at"])
+                let place = FailurePlace(at: at, notification: id.rawValue, device: delivery.number)
+                return FailedPush(notification: id, delivery: delivery, place: place)
+            }
+        }
+    }
+
+    static let failedPushes = """
+        select d.notification_id, d.device, d.user_id, v.id, u.name, d.lane, d.state as stage, d.attempts, d.reason,
+            null as receipt_at, d.settled_at
+        from delivery d indexed by delivery_by_failure left join device v on v.number = d.device
+        left join user u on u.id = d.user_id
+        where d.state = 'failed' and d.settled_at >= ?1 and (d.settled_at, d.notification_id, d.device) < (?2, ?3, ?4)
+        order by d.settled_at desc, d.notification_id desc, d.device desc limit ?5
+        """
+
+    package func recipients(
+        of id: NotificationID,
+        after user: Int64,
+        limit: Int
+    ) throws(StoreError) -> [RecipientEntry] {
+        try self.read { db in
+            try Row.fetchAll(
+                db.cachedStatement(sql: Self.recipients),
+                arguments: [id.rawValue, user, limit]
+            ).map { row in
+                let user: Int64 = try row["user_id"]
+                return RecipientEntry(
+                    user: user,
+                    username: try (row["name"] as Data?).map { try self.sealing.username($0, ofUser: user) },
+                    fetchedAt: try (row["fetched_at"] as Int64?).map(Date.init(milliseconds:)),
+                    readAt: try (row["read_at"] as Int64?).map(Date.init(milliseconds:)),
+                    dismissedAt: try (row["dismissed_at"] as Int64?).map(Date.init(milliseconds:))
+                )
+            }
+        }
+    }
+
+    static let recipients = """
+        select r.user_id, u.name, r.fetched_at, r.read_at, r.dismissed_at
+        from recipient r left join user u on u.id = r.user_id
+        where r.notification_id = ?1 and r.user_id > ?2 order by r.user_id limit ?3
+        """
+
+    package func times(of id: NotificationID) throws(StoreError) -> NotificationTimes? {
+        try self.read { db in
+            try Row.fetchOne(
+                db.cachedStatement(
+                    sql: "select id, created_at, expires_at, recalled_at from notification where id = ?"
+                ),
+                arguments: [id.rawValue]
+            ).flatMap { try NotificationTimes($0) }
+        }
+    }
+
+    package func latestNotifications(ofUser user: Int64, limit: Int) throws(StoreError) -> [NotificationTimes] {
+        try self.read { db in
+            try Row.fetchAll(db.cachedStatement(sql: Self.latestNotifications), arguments: [user, limit])
+                .compactMap { try NotificationTimes($0) }
+        }
+    }
+
+    static let latestNotifications = """
+        select n.id, n.created_at, n.expires_at, n.recalled_at
+        from recipient r indexed by recipient_by_user cross join notification n on n.id = r.notification_id
+        where r.user_id = ?1 order by r.change desc limit ?2
+        """
+
     package func countDeliveries(
         of id: NotificationID,
         after device: Int64,
@@ -73,10 +180,24 @@ extension SQLiteReader {
 
 extension DeliveryStage {
     /// The stage of a row of `delivery`, here called `d`, with its `recipient` as `r`.
-    fileprivate static let expression: SQL = """
+    fileprivate static let text = """
         case when d.state = 'accepted' and r.read_at is not null then 'read'
             when d.state = 'accepted' and r.fetched_at is not null then 'fetched' else d.state end
         """
+    fileprivate static let expression = SQL(sql: Self.text)
+}
+
+extension NotificationTimes {
+    /// `nil` if this version cannot have written the row.
+    fileprivate init?(_ row: Row) throws {
+        guard let id = try NotificationID(rawValue: row["id"]) else { return nil }
+        self.init(
+            id: id,
+            createdAt: Date(milliseconds: try row["created_at"]),
+            expiresAt: Date(milliseconds: try row["expires_at"]),
+            recalledAt: try (row["recalled_at"] as Int64?).map(Date.init(milliseconds:))
+        )
+    }
 }
 
 extension DeliveryEntry {
@@ -88,8 +209,7 @@ extension DeliveryEntry {
             number: try row["device"],
             device: try (row["id"] as String?).flatMap { RegistrationID($0) },
             username: try (row["name"] as Data?).map { try sealing.username($0, ofUser: row["user_id"]) },
-            // The part after the slash may be a host that only the device's owner knows.
-            platform: try Platform(stored: String((row["lane"] as String).prefix { $0 != "/" })),
+            lane: try Lane(stored: row["lane"]),
             state: state,
             attempts: try row["attempts"],
             updatedAt: try (receiptAt ?? row["settled_at"] as Int64?).map(Date.init(milliseconds:)),

@@ -10,6 +10,8 @@ internal import SocketHTTP
 struct StatusHandler: Handler {
     let store: any StoreHealth
     let daemon: Daemon
+    /// The names of the platforms that have a sender.
+    let platforms: Set<String>
     let history: StatusHistory
     let troubles: @Sendable () -> [String]
     let startedAt: Date
@@ -76,6 +78,7 @@ struct StatusHandler: Handler {
                     .init("Failed", .number(tally?.failed ?? 0)),
                     .init("Expired", .number(tally?.expired ?? 0)),
                     .init("Cancelled", .number(tally?.cancelled ?? 0)),
+                    .init("HasSender", .bool(self.platforms.contains(lane.platform))),
                     .init("Pause", pause.map(\.json) ?? .null),
                 ])
             )

@@ -16,4 +16,10 @@ package enum LocalPaths {
     package static let backup = "/local/backup"
     /// Counts a notification's pushes by state.
     package static let deliveries = "/local/deliveries"
+    /// Lists a notification's recipients.
+    package static let recipients = "/local/recipients"
+    /// Sends a notification.
+    package static let notifications = "/local/notifications"
+    /// Explains what became of the pushes of a user, a device or a notification.
+    package static let why = "/local/why"
 }

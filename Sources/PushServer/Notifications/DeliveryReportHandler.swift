@@ -66,8 +66,10 @@ struct DeliveryReportHandler: Handler {
 }
 
 extension DeliveryEntry {
-    fileprivate var json: JSONValue {
-        .object([
+    fileprivate var json: JSONValue { .object(self.members) }
+
+    var members: [JSONValue.Member] {
+        [
             .init("Device", self.device.map { .string($0.description) } ?? .null),
             .init("User", self.username.map { .string($0.description) } ?? .null),
             .init("App", .string(self.platform.app.description)),
@@ -76,6 +78,6 @@ extension DeliveryEntry {
             .init("Attempts", .number(self.attempts)),
             .init("UpdatedAt", self.updatedAt.map { .string($0.rfc3339) } ?? .null),
             .init("Reason", self.reason.map { .string($0) } ?? .null),
-        ])
+        ]
     }
 }

@@ -17,6 +17,9 @@ package protocol DeviceReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
+    /// The registration with that id in any state; `nil` if the id was not issued, or was deleted.
+    func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
+
     /// The user's registrations whose handles were registered by other accounts after `since`,
     /// newest first.
     func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
@@ -101,8 +104,8 @@ package protocol DeviceStore: Sendable {
     /// none. The store adds the user to the record.
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
-    /// Retires a device, unless it has registered after `since` or has another handle or lane;
-    /// returns whether it did.
+    /// Retires a device, and returns its id; `nil` if it stays, since it has registered after
+    /// `since` or has another handle or lane.
     func retire(
         device: Int64,
         handle: String,
@@ -110,7 +113,7 @@ package protocol DeviceStore: Sendable {
         reason: String,
         since: Date,
         now: Date
-    ) async throws -> Bool
+    ) async throws -> RegistrationID?
 
     /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
     /// returns whether it did.

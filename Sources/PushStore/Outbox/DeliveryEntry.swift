@@ -9,7 +9,9 @@ package struct DeliveryEntry: Sendable, Hashable {
     package let device: RegistrationID?
     /// `nil` if the user was deleted.
     package let username: Username?
-    package let platform: Platform
+    /// The queue of the push. Its name may have a host that only the device's owner and operators
+    /// know.
+    package let lane: Lane
     package let state: DeliveryStage
     package let attempts: Int
     /// When the push ended, or when the user fetched or read the notification; `nil` before.
@@ -17,11 +19,13 @@ package struct DeliveryEntry: Sendable, Hashable {
     /// The provider's words for the last refusal, or why the push waits or was cancelled.
     package let reason: String?
 
+    package var platform: Platform { Platform(stored: self.lane.platform) }
+
     package init(
         number: Int64,
         device: RegistrationID?,
         username: Username?,
-        platform: Platform,
+        lane: Lane,
         state: DeliveryStage,
         attempts: Int,
         updatedAt: Date?,
@@ -30,7 +34,7 @@ package struct DeliveryEntry: Sendable, Hashable {
         self.number = number
         self.device = device
         self.username = username
-        self.platform = platform
+        self.lane = lane
         self.state = state
         self.attempts = attempts
         self.updatedAt = updatedAt

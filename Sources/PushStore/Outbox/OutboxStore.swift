@@ -31,6 +31,35 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeliveryEntry]
 
+    /// A notification's pushes to the devices that a user has, at most `limit`.
+    func deliveries(
+        of id: NotificationID,
+        toUser user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [DeliveryEntry]
+
+    /// The failed pushes of all notifications since a time and before a place, the newest first;
+    /// at most `limit`. A failed push is stored as long as its notification.
+    func failedPushes(
+        since: Date,
+        before last: FailurePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [FailedPush]
+
+    /// A notification's recipients after a user's number, at most `limit`.
+    func recipients(
+        of id: NotificationID,
+        after user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [RecipientEntry]
+
+    /// The times of a notification, also if it has expired or was recalled; `nil` if it is not
+    /// stored.
+    func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes?
+
+    /// The notifications that last changed for a user, the newest change first.
+    func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes]
+
     /// Counts the next `limit` pushes of a notification after a device number; `last` is the last
     /// number counted, and `nil` after the end.
     func countDeliveries(

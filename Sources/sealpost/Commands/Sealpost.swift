@@ -11,7 +11,7 @@ struct Sealpost: AsyncParsableCommand {
         version: Version.text,
         subcommands: [
             InitCommand.self, Serve.self, Demo.self, Simulate.self, UserCommand.self, TokenCommand.self,
-            AuditCommand.self, DeliveriesCommand.self,
+            AuditCommand.self, StatusCommand.self, DeliveriesCommand.self, WhyCommand.self, SendCommand.self,
             KeysCommand.self, SigningKeysCommand.self, ClockCommand.self, BackupCommand.self, RestoreCommand.self,
             MoveCommand.self,
             Migrate.self, DoctorCommand.self, HealthCommand.self,

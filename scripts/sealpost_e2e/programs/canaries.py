@@ -228,6 +228,7 @@ def tour_devices(caller, hook):
     for code in (SECRET, hook.code(handle)):
         send("POST /api/register/{id}/confirmation", device, body=json.dumps(code))
     send("GET /api/devices", query=f"?user={caller.name}")
+    send("GET /api/deliveries", query=f"?state=failed&since=1h&user={caller.name}")
     send("DELETE /api/devices/{id}", device)
     send("DELETE /api/register/{id}", device)
 
@@ -253,6 +254,7 @@ def tour_notifications(caller):
     send("PATCH /api/notifications/{id}", id, body={"Read": True})
     send("POST /api/notifications/read", body={"Ids": [id]})
     send("GET /api/notifications/{id}/deliveries", id)
+    send("GET /api/notifications/{id}/recipients", id)
     for method in ("POST", "DELETE"):
         send(f"{method} /api/notifications/{{id}}/deliveries/{{device}}", id, "no-device")
     send("DELETE /api/notifications/{id}", id)

@@ -135,7 +135,7 @@ def tour(site, hook):
         call(200, route, user=None, **SIGNED)
         site.ask(200, route.split(" ")[1], "HEAD", user=None)
     for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/devices", "GET /api/register",
-        "GET /api/events", "GET /api/webpush/key", "GET /api/status", "GET /api/sessions/current"):
+        "GET /api/events", "GET /api/deliveries", "GET /api/webpush/key", "GET /api/status", "GET /api/sessions/current"):
         call(200, route)
         site.ask(200, route.split(" ")[1], Prefer="handling=strict")
         site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")
@@ -193,6 +193,7 @@ def tour(site, hook):
             time.sleep(2)
             call(304, "GET /api/notifications/{id}", item, If_Modified_Since=email.utils.formatdate(time.time() + 9, usegmt=True))
         call(200, "GET /api/notifications/{id}/deliveries", item + "/deliveries")
+        call(200, "GET /api/notifications/{id}/recipients", item + "/recipients")
         call(404, "POST /api/notifications/{id}/deliveries/{device}", item + "/deliveries/no-device")
         call(404, "DELETE /api/notifications/{id}/deliveries/{device}", item + "/deliveries/no-device")
         call(404 if order.get("ReadOnce") else 204, "DELETE /api/notifications/{id}", item)

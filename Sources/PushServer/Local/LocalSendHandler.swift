@@ -1,0 +1,34 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import SocketHTTP
+
+/// Sends notifications for operators at the server's machine. An operator is not a user, so the
+/// order must name its recipients.
+struct LocalSendHandler: Handler {
+    let poster: NotificationPoster
+    let settings: ServerSettings
+
+    var routes: [Route] {
+        [
+            Route(.post, LocalPaths.notifications, .atLeast(.admin, .manage), body: NotificationOrder.members) {
+                try await self.send($0)
+            }
+        ]
+    }
+
+    private func send(_ context: RequestContext) async throws -> Response {
+        let user = try context.user
+        let body = try JSONBody(try await context.request.body.collect())
+        guard body.value("To") != nil else { throw Problem(.invalidMember, "To is missing") }
+        let order = try NotificationOrder(body, caller: user, settings: self.settings, now: context.now)
+        let payload = try order.payload(from: user, self.settings)
+        let posted = try await self.poster.post(order, payload: payload, of: context) { id in
+            try context.record(.send, of: "\(id)", detail: order.auditDetail)
+        }
+        return Response(
+            created: Paths.notification(posted.id.rawValue),
+            SentNotification(posted: posted, order: order).json
+        )
+    }
+}

@@ -1,0 +1,115 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Explains a user, a device or a notification: reads its state, and has `Diagnosis` decide.
+struct LocalWhyHandler: Handler {
+    let reports: ReportReader
+    let daemon: Daemon
+    /// The names of the platforms that have a sender.
+    let platforms: Set<String>
+    /// The largest number of a user's devices that are read.
+    private static let maximumDevices = 500
+    /// The largest number of a notification's pushes that are read.
+    private static let maximumPushes = 500
+    /// The number of a user's latest changes among which the newest notification is searched.
+    private static let latest = 20
+
+    var routes: [Route] {
+        [
+            Route(.get, "\(LocalPaths.why)/{id}", .atLeast(.admin, .manage), query: ["notification"]) {
+                try await self.explain($0)
+            }
+        ]
+    }
+
+    private func explain(_ context: RequestContext) async throws -> Response {
+        let subject = context.parameter
+        let id = try Query(context.request.head.query)["notification"].map { text throws(Problem) in
+            guard let id = NotificationID(text) else {
+                throw Problem(.invalidParameter, "notification must be the number of a notification")
+            }
+            return id
+        }
+        let now = context.now
+        let diagnosis = Diagnosis(now: now, pauses: self.daemon.pauses(), platforms: self.platforms)
+        let (kind, sentences) = try await self.reports.run { reader in
+            try await Self.sentences(about: subject, id, diagnosis, reader)
+        }
+        return Response(
+            uncached: .object([
+                .init("Subject", .string(subject)), .init("Kind", kind.map { .string($0) } ?? .null),
+                .init("Sentences", .array(sentences.map(\.json))),
+            ])
+        )
+    }
+
+    /// The subject is the first that exists of a user, a device and a notification.
+    private static func sentences(
+        about subject: String,
+        _ notification: NotificationID?,
+        _ diagnosis: Diagnosis,
+        _ reader: any StoreReader
+    ) async throws -> (kind: String?, sentences: [Diagnosis.Sentence]) {
+        if let name = Username(subject), let user = try await reader.user(named: name) {
+            let devices = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
+            let sent = try await Self.sent(notification, to: user, reader)
+            return ("user", diagnosis.explain(user, devices, sent))
+        }
+        if let id = RegistrationID(subject), let device = try await reader.deviceEntry(id),
+            let user = try await reader.user(named: device.username)
+        {
+            let sent = try await Self.sent(notification, to: user, reader)
+            return ("device", diagnosis.explain(user, [device], sent))
+        }
+        if let id = NotificationID(subject), notification == nil {
+            var sent = try await Self.sent(id, reader)
+            sent.recipient = try await reader.recipients(of: id, after: 0, limit: 1).first
+            let pushes = try await reader.deliveries(of: id, after: 0, limit: Self.maximumPushes + 1)
+            sent.pushes = Array(pushes.prefix(Self.maximumPushes))
+            return ("notification", diagnosis.explain(sent, isWhole: pushes.count <= Self.maximumPushes))
+        }
+        let text = "There is no user, no device and no notification \(subject)."
+        return (nil, [Diagnosis.Sentence(cause: .unknown, text: text)])
+    }
+
+    /// The given notification, or else the newest, to one user; `nil` if none is for the user.
+    private static func sent(
+        _ notification: NotificationID?,
+        to user: User,
+        _ reader: any StoreReader
+    ) async throws -> Diagnosis.Sent? {
+        var id = notification
+        if id == nil {
+            let latest = try await reader.latestNotifications(ofUser: user.id, limit: Self.latest)
+            id = latest.max { $0.createdAt < $1.createdAt }?.id
+        }
+        guard let id else { return nil }
+        var sent = try await Self.sent(id, reader)
+        sent.recipient = try await reader.recipients(of: id, after: user.id - 1, limit: 1).first { $0.user == user.id }
+        sent.pushes = try await reader.deliveries(of: id, toUser: user.id, limit: Self.maximumDevices)
+        return sent
+    }
+
+    private static func sent(_ id: NotificationID, _ reader: any StoreReader) async throws -> Diagnosis.Sent {
+        Diagnosis.Sent(
+            id: id,
+            times: try await reader.times(of: id),
+            sendAt: try await reader.sendTime(of: id),
+            isFindingDevices: try await reader.isFanningOut(id)
+        )
+    }
+}
+
+extension Diagnosis.Sentence {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("Cause", .string(self.cause.rawValue)),
+            .init("Device", self.device.map { .string($0.description) } ?? .null),
+            .init("Text", .string(self.text)),
+        ])
+    }
+}

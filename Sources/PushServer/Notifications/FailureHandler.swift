@@ -1,0 +1,131 @@
+internal import Foundation
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Lists the failed pushes of all notifications for administrators.
+struct FailureHandler: Handler {
+    let reports: ReportReader
+    /// The number of pushes that one read examines for a filter, so that other reports come in
+    /// between.
+    private let pageSize: Int
+    /// The number of pushes that one request examines.
+    private let maximumExamined: Int
+
+    init(reports: ReportReader, pageSize: Int = 500, maximumExamined: Int = 5000) {
+        self.reports = reports
+        self.pageSize = pageSize
+        self.maximumExamined = maximumExamined
+    }
+
+    var routes: [Route] {
+        [
+            Route(
+                .get,
+                Paths.deliveries,
+                .atLeast(.admin, .manage),
+                query: ["state", "since", "app", "user", "cursor", "limit"]
+            ) { try await self.listFailures($0) }
+        ]
+    }
+
+    /// Lists failed pushes, the newest first, a page at a time.
+    private func listFailures(_ context: RequestContext) async throws -> Response {
+        let query = try Query(context.request.head.query)
+        guard ["failed", nil].contains(try query["state"]) else {
+            throw Problem(.invalidParameter, "state must be failed; each notification lists its pushes in other states")
+        }
+        let limit = try query.limit
+        let since = try query.beginning("since", now: context.now) ?? .distantPast
+        let filter = try FailureFilter(query)
+        let start = try query.start { FailurePlace(cursor: $0) }
+        let page = try await self.page(since: since, before: start, filter, limit: limit)
+        return Response(
+            page: "Deliveries",
+            page.found.map(\.json),
+            cursor: page.end?.cursor,
+            hasMore: page.hasMore
+        )
+    }
+
+    /// Searches page by page; `end` is the last push that was examined.
+    private func page(
+        since: Date,
+        before start: FailurePlace?,
+        _ filter: FailureFilter,
+        limit: Int
+    ) async throws -> (found: [FailedPush], end: FailurePlace?, hasMore: Bool) {
+        // Without a filter, one more than the limit reveals whether there are more.
+        let size = filter.passesAll ? limit + 1 : self.pageSize
+        var (found, end, examined) = ([FailedPush](), start, 0)
+        while examined < self.maximumExamined {
+            let pushes = try await self.reports.run { [end] in
+                try await $0.failedPushes(since: since, before: end, limit: size)
+            }
+            for push in pushes {
+                if filter.passes(push) {
+                    if found.count == limit { return (found, end, true) }
+                    found.append(push)
+                }
+                end = push.place
+            }
+            if pushes.count < size { return (found, end, false) }
+            examined += size
+        }
+        return (found, end, true)
+    }
+}
+
+/// The failed pushes that a list shows.
+private struct FailureFilter: Sendable {
+    private let app: AppName?
+    private let user: Username?
+
+    init(_ query: Query) throws(Problem) {
+        self.app = try Self.value(of: "app", in: query, "the name of an app", AppName.init)
+        self.user = try Self.value(of: "user", in: query, "a user name", Username.init)
+    }
+
+    var passesAll: Bool { self.app == nil && self.user == nil }
+
+    func passes(_ push: FailedPush) -> Bool {
+        if let app, push.delivery.platform.app != app { return false }
+        if let user, push.delivery.username != user { return false }
+        return true
+    }
+
+    private static func value<Value>(
+        of name: String,
+        in query: Query,
+        _ rule: String,
+        _ read: (String) -> Value?
+    ) throws(Problem) -> Value? {
+        guard let text = try query[name] else { return nil }
+        guard let value = read(text) else { throw Problem(.invalidParameter, "\(name) must be \(rule)") }
+        return value
+    }
+}
+
+extension FailurePlace {
+    /// Reads milliseconds since 1970, the notification and the device's number, with dots in
+    /// between.
+    fileprivate init?(cursor: String) {
+        let parts = cursor.split(separator: ".", omittingEmptySubsequences: false).map { Int64($0) }
+        // Milliseconds below 2^53 are exact in a `Date`.
+        guard
+            parts.count == 3, let time = parts[0], time.magnitude < 1 << 53, let notification = parts[1],
+            let device = parts[2], notification > 0, device > 0
+        else { return nil }
+        self.init(at: Date(milliseconds: time), notification: notification, device: device)
+    }
+
+    fileprivate var cursor: String { "\(self.at.milliseconds).\(self.notification).\(self.device)" }
+}
+
+extension FailedPush {
+    fileprivate var json: JSONValue {
+        .object([.init("Notification", .number(self.notification.rawValue))] + self.delivery.members)
+    }
+}

@@ -1,0 +1,53 @@
+internal import HTTPTypes
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// Lists the recipients of a notification for its sender, with the times at which each has
+/// fetched, read and dismissed it.
+struct RecipientHandler: Handler {
+    let reports: ReportReader
+    let visible: VisibleNotifications
+    /// Whether it serves the local admin socket, under a path of its own.
+    var isLocal = false
+
+    var routes: [Route] {
+        let path = self.isLocal ? "\(LocalPaths.recipients)/{id}" : "\(Paths.notifications)/{id}/recipients"
+        let access = self.isLocal ? Access.atLeast(.admin, .manage) : .atLeast(.publisher, .send)
+        return [Route(.get, path, access, query: ["cursor", "limit"]) { try await self.listRecipients($0) }]
+    }
+
+    /// Lists recipients by their numbers, a page at a time; a cursor is the last number.
+    private func listRecipients(_ context: RequestContext) async throws -> Response {
+        let query = try Query(context.request.head.query)
+        let limit = try query.limit
+        let start = try query.start { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } }
+        let user = try context.user
+        let id = try await self.visible.actionable(context)
+        let sender = user.role == .admin ? nil : user.id
+        guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
+        // Reading one more than the limit reveals whether there are more.
+        let entries = try await self.reports.run {
+            try await $0.recipients(of: id, after: start ?? 0, limit: limit + 1)
+        }
+        let shown = entries.prefix(limit)
+        return Response(
+            page: "Recipients",
+            shown.map(\.json),
+            cursor: (shown.last?.user ?? start).map(String.init),
+            hasMore: entries.count > limit
+        )
+    }
+}
+
+extension RecipientEntry {
+    fileprivate var json: JSONValue {
+        .object([
+            .init("User", self.username.map { .string($0.description) } ?? .null),
+            .init("FetchedAt", self.fetchedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("ReadAt", self.readAt.map { .string($0.rfc3339) } ?? .null),
+            .init("DismissedAt", self.dismissedAt.map { .string($0.rfc3339) } ?? .null),
+        ])
+    }
+}

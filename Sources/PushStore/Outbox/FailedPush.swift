@@ -1,0 +1,29 @@
+package import Foundation
+package import PushCore
+
+/// A push that was refused for good, in the list of all notifications.
+package struct FailedPush: Sendable, Hashable {
+    package let notification: NotificationID
+    package let delivery: DeliveryEntry
+    package let place: FailurePlace
+
+    package init(notification: NotificationID, delivery: DeliveryEntry, place: FailurePlace) {
+        self.notification = notification
+        self.delivery = delivery
+        self.place = place
+    }
+}
+
+/// The place of a failed push in the list, which begins with the newest failure.
+package struct FailurePlace: Sendable, Hashable {
+    package let at: Date
+    package let notification: Int64
+    /// The device's number.
+    package let device: Int64
+
+    package init(at: Date, notification: Int64, device: Int64) {
+        self.at = at
+        self.notification = notification
+        self.device = device
+    }
+}

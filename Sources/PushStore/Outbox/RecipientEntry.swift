@@ -1,0 +1,38 @@
+package import Foundation
+package import PushCore
+
+/// A recipient's receipt of a notification, as the sender sees it.
+package struct RecipientEntry: Sendable, Hashable {
+    /// The user's number, which orders the entries.
+    package let user: Int64
+    /// `nil` if the user was deleted.
+    package let username: Username?
+    /// When the user first fetched the payload, with whichever device.
+    package let fetchedAt: Date?
+    package let readAt: Date?
+    package let dismissedAt: Date?
+
+    package init(user: Int64, username: Username?, fetchedAt: Date?, readAt: Date?, dismissedAt: Date?) {
+        self.user = user
+        self.username = username
+        self.fetchedAt = fetchedAt
+        self.readAt = readAt
+        self.dismissedAt = dismissedAt
+    }
+}
+
+/// The times of a notification, for operators.
+package struct NotificationTimes: Sendable, Hashable {
+    package let id: NotificationID
+    package let createdAt: Date
+    package let expiresAt: Date
+    /// When it was recalled; `nil`: it was not.
+    package let recalledAt: Date?
+
+    package init(id: NotificationID, createdAt: Date, expiresAt: Date, recalledAt: Date?) {
+        self.id = id
+        self.createdAt = createdAt
+        self.expiresAt = expiresAt
+        self.recalledAt = recalledAt
+    }
+}
