@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func aDatabaseWithoutItsKeyringIsRefused() async throws {
-        _ = try await Daemon.run(["migrate"], in: self.folder)
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         try FileManager.default.removeItem(atPath: self.folder.file("var/keyring"))
         let ended = try await self.initialize([])
         #expect(

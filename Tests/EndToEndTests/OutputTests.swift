@@ -114,6 +114,7 @@ import Testing
         ("user list --config none.yaml", 78, "urn:sealpost:command:bad-configuration", "none.yaml: cannot be read"),
     ])
     func anErrorIsAProblemWithAStableCode(arguments: String, code: Int32, type: String, detail: String) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         let words = arguments.split(separator: " ").map(String.init) + ["--json"]
         let ended = try await Daemon.run(words, in: self.folder)
         #expect(ended.code == code)
@@ -125,6 +126,7 @@ import Testing
     }
 
     @Test func anImportWithRefusedLinesEndsWithAProblem() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         let words = ["user", "import", "-", "--json"]
         let ended = try await Daemon.run(words, in: self.folder, input: #"{"Name":"a","Role":"boss"}"#)
         #expect(ended.code == 1)

@@ -26,7 +26,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     private static let pause = Duration.milliseconds(500)
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             guard NotificationID(self.id) != nil else {
                 throw ValidationError("\"\(self.id)\" is not the number of a notification")
             }

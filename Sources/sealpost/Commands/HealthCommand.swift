@@ -33,7 +33,7 @@ struct HealthCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let check = try self.check
             let answer = try await check.ask(self.ready ? .isReady : .isAlive, timeout: .seconds(self.timeout))
             let result = JSONValue.object([
