@@ -108,7 +108,7 @@ import Testing
         ("user add alice --no-password --app x", 64, "urn:sealpost:problem:unknown-app", "\"x\" is not configured"),
         ("user code nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
         ("user tags nobody a", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
-        ("init --listen 8080", 64, "urn:sealpost:command:wrong-usage", "\"8080\" is not an address"),
+        ("init --listen x:80", 64, "urn:sealpost:command:wrong-usage", "\"x:80\" is not an address"),
         ("health --address 127.0.0.1:1", 1, "urn:sealpost:command:command-failed", "127.0.0.1:1 does not answer"),
         ("user export /", 1, "urn:sealpost:command:command-failed", "/ cannot be created"),
         ("user list --config none.yaml", 78, "urn:sealpost:command:bad-configuration", "none.yaml: cannot be read"),
