@@ -36,7 +36,9 @@ extension Configuration {
         configuration.oidc = try OIDC(signIn.section("oidc"))
         try signIn.finish()
         let audit = try root.section("audit")
-        if let keep = try audit.wholeSeconds("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
+        if let keep = try audit.wholeSeconds("keep", in: 86_400...3_153_600_000) {
+            configuration.auditKept = .seconds(keep)
+        }
         try audit.finish()
         configuration.events = try Events(root.section("events"))
         try configuration.readPasswords(root.section("passwords"))
