@@ -504,6 +504,22 @@ import Testing
         #expect("\(try #require(error))".hasPrefix("SEALPOST_SERVER_LISTN: "))
     }
 
+    /// Editors on other systems write a mark before the text.
+    @Test func aByteOrderMarkIsIgnoredAndAnotherEncodingIsNamed() throws {
+        let mark = "\u{FEFF}"
+        #expect(try self.load("\(mark)log: {level: debug}").logLevel == "debug")
+        try self.folder.writeSecret("\(mark)whsec_x\n", to: "secret")
+        #expect(try SecretFile.text(of: self.folder.file("secret"), key: "k") == "whsec_x\n")
+        let keyring = self.folder.file("keyring")
+        let made = try KeyringFile(keyring).loadOrCreate()
+        try self.folder.writeSecret(mark + String(contentsOfFile: keyring, encoding: .utf8), to: "keyring")
+        #expect(try KeyringFile(keyring).load() == made)
+        let file = self.folder.file("sealpost.yaml")
+        try "log: {level: debug}".write(toFile: file, atomically: true, encoding: .utf16)
+        let error = #expect(throws: ConfigurationError.self) { try Configuration.load(file: file, environment: [:]) }
+        #expect("\(try #require(error))" == "\(file): is not UTF-8; save it in that encoding")
+    }
+
     @Test func aMissingFileIsNamed() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(file: "/nowhere/x.yaml", environment: [:])
@@ -570,11 +586,26 @@ import Testing
 
     @Test func aFileReadableByOthersIsRefused() throws {
         _ = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.keyring)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.keyring)
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         }
         #expect("\(try #require(error))".contains("is readable by other users"))
+    }
+
+    /// The file has a group of the process, as every new file has.
+    @Test(arguments: [0o440, 0o640, 0o660, 0o400]) func aFileOfTheServersGroupIsRead(mode: Int) throws {
+        let made = try KeyringFile(self.keyring).loadOrCreate()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.keyring)
+        #expect(try KeyringFile(self.keyring).load() == made)
+    }
+
+    @Test(arguments: [
+        (0o600, 7, true), (0o440, 7, true), (0o660, 8, true), (0o440, 9, false), (0o660, 9, false), (0o600, 9, true),
+        (0o444, 7, false), (0o641, 7, false), (0o602, 7, false),
+    ])
+    func onlyTheOwnersAndTheServersGroupMayRead(mode: mode_t, group: gid_t, isPrivate: Bool) {
+        #expect(PrivateFile.isPrivate(mode: mode, group: group, ownGroups: [7, 8]) == isPrivate)
     }
 
     @Test func aConcurrentChangeIsRefusedAndLeavesNoFilesBehind() throws {

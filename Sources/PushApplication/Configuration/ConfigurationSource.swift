@@ -23,7 +23,10 @@ final class ConfigurationSource {
             return
         }
         do {
-            let text = try String(contentsOfFile: file, encoding: .utf8)
+            let data = try Data(contentsOf: URL(fileURLWithPath: file)).withoutByteOrderMark
+            guard let text = String(data: data, encoding: .utf8) else {
+                throw ConfigurationError("\(file): is not UTF-8; save it in that encoding")
+            }
             let node = try YAMLText(text, of: file).root()
             guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
             self.root = node?.mapping

@@ -22,7 +22,7 @@ package enum SecretFile {
             )
         }
         do {
-            return String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+            return String(decoding: (try handle.readToEnd() ?? Data()).withoutByteOrderMark, as: UTF8.self)
         } catch {
             throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
         }
