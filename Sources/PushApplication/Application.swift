@@ -54,6 +54,7 @@ package struct Application: Sendable {
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
         ]
+        if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
         if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }
         if let limits = self.parts.makeLimits() { services.append(limits) }

@@ -13,12 +13,24 @@ extension ApplicationParts {
     /// If one of them cannot be read or is not valid, the function logs the error and the old one
     /// stays in use.
     func reload() async {
+        self.watchedFiles.noteRead()
         self.reopenLog()
         self.tls?.reload()
         await self.reloadKeyring()
         self.reloadSigningKeys()
         for (name, setup) in self.senders { self.reload(setup, name: name) }
         self.reloadEventWebhook()
+        self.workIsWaiting()
+    }
+
+    /// Reloads the changed files of one reader, and logs errors in the same way.
+    func reload(_ reader: WatchedFiles.Reader) {
+        switch reader {
+        case .certificates: self.tls?.reload()
+        case .sender(let name):
+            for (_, setup) in self.senders.filter({ $0.name == name }) { self.reload(setup, name: name) }
+        case .eventWebhook: self.reloadEventWebhook()
+        }
         self.workIsWaiting()
     }
 

@@ -16,6 +16,7 @@ struct ApplicationParts: Sendable {
 
     let configuration: Configuration
     let logger: Logger
+    let watchedFiles: WatchedFiles
     let clock: HeldClock
     let store: any Store
     let status = SenderStatus()
@@ -49,6 +50,7 @@ struct ApplicationParts: Sendable {
     init(_ configuration: Configuration, logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
+        self.watchedFiles = WatchedFiles(configuration)
         self.traces = RequestTraces(sampling: configuration.loggedRequests)
         try configuration.refuseRisks()
         for risk in configuration.risks {

@@ -122,7 +122,7 @@ struct TLSSetup: Sendable {
         }
         if let objection = identity.objection {
             logger.warning(
-                "clients will refuse a certificate; replace the file and send SIGHUP",
+                "clients will refuse a certificate; replace the file",
                 metadata: ["key": "\(path).certificate", "reason": "\(files.certificate) \(objection)"]
             )
         }
@@ -140,7 +140,7 @@ struct TLSSetup: Sendable {
         }
         if let end = lists.expiresAt, TimeInterval(end) <= Date().timeIntervalSince1970 {
             logger.error(
-                "revocation list expired, so client certificates are refused; replace the file and send SIGHUP",
+                "revocation list expired, so client certificates are refused; replace the file",
                 metadata: ["key": "\(key)", "file": "\(file)"]
             )
         }

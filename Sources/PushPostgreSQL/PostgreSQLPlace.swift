@@ -62,13 +62,12 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the table of migrations exists; `true` if the database cannot be reached, since the
-    /// table may exist.
-    package var exists: Bool {
+    /// Whether the table of migrations exists.
+    package func isMade() throws(StoreError) -> Bool {
         do {
             return try Schema.exists(self.connect())
         } catch {
-            return true
+            throw StoreError(opening: self.description, error)
         }
     }
 

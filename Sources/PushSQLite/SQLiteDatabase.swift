@@ -15,9 +15,14 @@ package struct SQLiteDatabase: StorePlace {
 
     package var description: String { self.path }
 
-    package var exists: Bool {
+    package func isMade() -> Bool {
         var status = stat()
         return stat(self.path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
+    }
+
+    /// Whether the database has a user.
+    package func hasUsers() throws(StoreError) -> Bool {
+        try self.readOnly { try Bool.fetchOne($0, sql: "select exists (select 1 from user)") ?? false }
     }
 
     package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {

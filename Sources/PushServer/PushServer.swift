@@ -21,6 +21,7 @@ package final class PushServer: Responder {
     /// `nil`: no other process ends callers' credentials.
     private let lease: CredentialLease?
     private let identityField: IdentityField?
+    private let forwarding: UntrustedForwarding
     private let pages: PageSessions
     private let strangersBodies: BodyMemory
     private let meters: RequestMeters
@@ -75,6 +76,7 @@ package final class PushServer: Responder {
         )
         let meters = RequestMeters()
         let platforms = Set(settings.platforms.keys.map(\.description))
+        let forwarding = UntrustedForwarding(logger: logger)
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
@@ -146,7 +148,7 @@ package final class PushServer: Responder {
                 authenticator: authenticator,
                 identityField: settings.identityField,
                 hasEventReceiver: settings.events == .delivered,
-                samples: { samples() + meters.samples },
+                samples: { samples() + meters.samples + [forwarding.sample] },
                 startedAt: startedAt
             ),
             StatusHandler(
@@ -202,6 +204,7 @@ package final class PushServer: Responder {
         self.lease = store.lease
         self.lease?.onEnd { streams.revalidate(about: $0) }
         self.identityField = settings.identityField
+        self.forwarding = forwarding
         self.pages = pages
         self.strangersBodies = BodyMemory(
             limit: settings.strangersBodies,
@@ -391,6 +394,7 @@ package final class PushServer: Responder {
         guard found.needsCaller else { return nil }
         let request = exchange.request
         self.identityField?.countIfIgnored(in: request)
+        self.forwarding.check(request)
         let caller = try self.authenticator.caller(
             by: self.credentials(of: request, for: found),
             from: request.origin,

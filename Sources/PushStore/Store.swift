@@ -153,8 +153,9 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     /// Why the place cannot be used, without a password that its text may have; `nil` if it can.
     var fault: String? { get }
 
-    /// Whether there is a store already; also `true` if that cannot be found out.
-    var exists: Bool { get }
+    /// Whether there is a store already. Throws `StoreError` if that cannot be found out, as the
+    /// database's server does not answer.
+    func isMade() throws(StoreError) -> Bool
 
     /// Opens the store, creates it if there is none, and migrates its schema.
     func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store
@@ -196,6 +197,12 @@ extension StorePlace {
     }
 
     package var fault: String? { nil }
+
+    /// Whether there is a store already; also `true` if that cannot be found out.
+    package var exists: Bool {
+        // The caller means to use the store, and then gets the error.
+        (try? self.isMade()) ?? true
+    }
 
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {}
 

@@ -27,6 +27,14 @@ package enum SocketAddress: Sendable, Hashable, CustomStringConvertible {
         self = .tcp(host: host, port: port)
     }
 
+    /// Reads an address to listen on: also a port alone, or `localhost` and a port, which are
+    /// 127.0.0.1. All addresses must be named, since the server may speak plain HTTP.
+    package static func listening(at text: String) -> SocketAddress? {
+        if UInt16(text) != nil { return SocketAddress("127.0.0.1:\(text)") }
+        guard text.hasPrefix("localhost:") else { return SocketAddress(text) }
+        return SocketAddress("127.0.0.1:\(text.dropFirst("localhost:".count))")
+    }
+
     package var description: String {
         switch self {
         case .tcp(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"

@@ -38,6 +38,10 @@ package final class Request {
     /// The client: the other end, or the address that trusted proxies name.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 
+    /// The forwarded field that is ignored, because the peer is not a trusted proxy; `nil` if
+    /// there is none.
+    package var ignoredForwardedField: String? { self.proxies.ignoredField(of: self.head, from: self.peer) }
+
     /// The scheme that the client used; `nil` if it is unknown: a proxy that does not state it may
     /// have ended TLS.
     package var scheme: HTTPScheme? {

@@ -47,6 +47,13 @@ package struct TrustedProxies: Sendable {
         return self.outermostHop(of: head)?.client ?? peer
     }
 
+    /// The name of the field if the head has it and the peer is not trusted, so that it is
+    /// ignored.
+    func ignoredField(of head: RequestHead, from peer: PeerAddress) -> String? {
+        guard !self.contains(peer), !head.values(canonicalName: self.field.canonicalName).isEmpty else { return nil }
+        return self.field.rawValue
+    }
+
     /// The scheme that the client used, from the trusted proxies: in the element of `Forwarded`
     /// that names the client, or in `X-Forwarded-Proto`. `nil` if the peer is not a trusted proxy,
     /// or if the proxies do not state the scheme or contradict each other.

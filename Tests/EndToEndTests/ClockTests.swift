@@ -61,6 +61,7 @@ import Testing
     }
 
     @Test func aCommandAcceptsTheClockWithoutAServer() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         try await self.acceptTwice()
     }
 
@@ -126,6 +127,7 @@ import Testing
 
     /// The operator accepted a wrong clock, and the clock is right again.
     @Test func aCommandAcceptsAClockThatIsBehind() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         try self.jumpAhead(-Self.jump)
         let doctor = try await Daemon.run(["doctor"], in: self.folder)
         #expect(doctor.output.contains(", 100.0 days behind an earlier accepted time; "), "\(doctor.output)")

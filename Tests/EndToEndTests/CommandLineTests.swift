@@ -45,13 +45,14 @@ import Testing
 
             {"Name":"carol","Disabled":true}
             """
+        try await Daemon.makeDatabase(in: self.folder)
         let dry = try await Daemon.run(["user", "import", "-", "--dry-run"], in: self.folder, input: lines)
         #expect(
             dry.output.hasSuffix("dry run, nothing was changed: would be 2 added, 0 changed, 0 unchanged, 1 refused\n")
         )
         let made = try await Daemon.run(["user", "import", "-"], in: self.folder, input: lines)
         #expect(made.code == 1)
-        #expect(made.errors == "sealpost: 1 lines were refused; correct them and import the file again\n")
+        #expect(made.errors.hasPrefix("sealpost: 1 lines were refused; correct them and import the file again\n"))
         #expect(
             made.output == """
                 line 1: alice added
@@ -83,6 +84,7 @@ import Testing
 
     /// A foreign file chooses names of members, and the caller of a script chooses its arguments.
     @Test(arguments: [[], ["--json"]]) func controlCharactersInForeignTextAreEscaped(form: [String]) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         let line = #"{"Name":"bob","\u001b]0;x\u0007\u009b2J\u202e\nline 2: carol added":1}"#
         let made = try await Daemon.run(["user", "import", "-"] + form, in: self.folder, input: line + "\n")
         #expect(made.code == 1 && made.output.contains(#"\u001b]0;x\u0007\u009b2J\u202e"#), "\(made.output)")
@@ -114,7 +116,7 @@ import Testing
             input: "other horse\n"
         )
         #expect(again.code == 1)
-        #expect(again.errors == "sealpost: user Alice already exists\n")
+        #expect(again.errors.hasPrefix("sealpost: user Alice already exists\n"))
         let daemon = try await Daemon(in: folder)
         let stack = try #require(URL(string: "/api/register", relativeTo: daemon.server))
         var request = URLRequest(url: stack)
@@ -164,7 +166,7 @@ import Testing
         #expect(revoked.output == "token \(prefix) revoked\n")
         let again = try await Daemon.run(["token", "revoke", prefix], in: folder)
         #expect(again.code == 1)
-        #expect(again.errors == "sealpost: token \(prefix) does not exist; see sealpost token list\n")
+        #expect(again.errors.hasPrefix("sealpost: token \(prefix) does not exist; see sealpost token list\n"))
         #expect(try await Daemon.run(["token", "list"], in: folder).output.split(separator: "\n").count == 1)
     }
 
@@ -189,7 +191,7 @@ import Testing
         for arguments in [["role", "boss", "device"], ["disable", "boss"], ["remove", "boss"]] {
             let ended = try await Daemon.run(["user"] + arguments, in: self.folder)
             #expect(ended.code == 1)
-            #expect(ended.errors == "sealpost: boss is the last enabled administrator; add another one first\n")
+            #expect(ended.errors.hasPrefix("sealpost: boss is the last enabled administrator; add another one first\n"))
         }
     }
 
@@ -324,7 +326,7 @@ import Testing
         let second = try await Daemon.run(["serve"], in: folder, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
         #expect(second.code == 1)
         let text = "the database var/sealpost.db is in use by another process; stop that process first"
-        #expect(second.errors == "sealpost: \(text)\n")
+        #expect(second.errors.hasPrefix("sealpost: \(text)\n"))
         let moved = try await Daemon.run(["migrate"], in: folder)
         #expect(moved.code == 1)
         #expect(moved.errors.contains("in use by another process"))

@@ -56,6 +56,126 @@ import Testing
         #expect(configuration.senders == [Platform("a"): .apns(apns)])
     }
 
+    /// A service of the name `sealpost`, and one of the name `sealpost-db`.
+    private static let serviceVariables = [
+        "SEALPOST_SERVICE_HOST": "10.96.0.10", "SEALPOST_SERVICE_PORT": "8080", "SEALPOST_SERVICE_PORT_HTTP": "8080",
+        "SEALPOST_PORT": "tcp://10.96.0.10:8080", "SEALPOST_PORT_8080_TCP": "tcp://10.96.0.10:8080",
+        "SEALPOST_PORT_8080_TCP_PROTO": "tcp", "SEALPOST_PORT_8080_TCP_PORT": "8080",
+        "SEALPOST_PORT_8080_TCP_ADDR": "10.96.0.10", "SEALPOST_DB_SERVICE_HOST": "fd00::1",
+        "SEALPOST_DB_PORT": "tcp://[fd00::1]:5432", "SEALPOST_DB_PORT_5432_TCP_ADDR": "fd00::1",
+    ]
+
+    @Test func variablesOfKubernetesServicesAreIgnored() throws {
+        let configuration = try Configuration.load(file: nil, environment: Self.serviceVariables)
+        #expect(configuration.listen == ["127.0.0.1:8080"])
+    }
+
+    /// A misspelt key looks much the same.
+    @Test(arguments: [
+        ("PORT", "8080"), ("SERVICE_HOST", "sealpost.example"), ("SERVICE_PORT", "http"), ("PORTS", "tcp://10.0.0.1:1"),
+        ("PORT_8080_TCP_PROTO", "http"), ("PORT_8080_TCP_ADDR", "sealpost"), ("PORT_8080_TCP_PORT", "80808"),
+        ("PORT_X_TCP", "tcp://10.0.0.1:1"), ("PORT", "http://10.0.0.1:1"),
+    ])
+    func aVariableOfAnotherShapeIsRefused(name: String, value: String) throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(file: nil, environment: ["SEALPOST_\(name)": value])
+        }
+        #expect("\(try #require(error))".hasPrefix("SEALPOST_\(name): unknown environment variable"))
+    }
+
+    @Test func theEnvironmentAloneMakesSendersAppsAndTemplates() throws {
+        let configuration = try Configuration.load(
+            file: nil,
+            environment: [
+                "SEALPOST_SENDERS_APNS_TYPE": "apns", "SEALPOST_SENDERS_APNS_KEYFILE": "k",
+                "SEALPOST_SENDERS_APNS_KEYID": "i", "SEALPOST_SENDERS_APNS_TEAMID": "t",
+                "SEALPOST_SENDERS_APNS_TOPIC": "o", "SEALPOST_SENDERS_APNS_ENVELOPE": "alert",
+                "SEALPOST_SENDERS_APNS_ALERT_SOUND": "ding", "SEALPOST_SENDERS_APNS_BACKGROUNDINTERVAL": "5m",
+                "SEALPOST_SENDERS_OWN_HOOK_TYPE": "webhook", "SEALPOST_SENDERS_OWN_HOOK_URL": "https://h.example/",
+                "SEALPOST_SENDERS_OWN_HOOK_SECRETFILE": "s", "SEALPOST_SENDERS_OWN_HOOK_DIRECT": "true",
+                "SEALPOST_APPS_BANK_SENDERS_STREAM_TYPE": "stream",
+                "SEALPOST_ALERTS_TEMPLATES_VISIT_BODYKEY": "VISIT", "SEALPOST_TOKEN": "spt_x", "SEALPOST_CONFIG": "x",
+            ]
+        )
+        var placeholder = AlertPlaceholder()
+        placeholder.sound = "ding"
+        var apns = SenderConfiguration.APNs(
+            keyFile: "k",
+            keyID: "i",
+            teamID: "t",
+            topic: "o",
+            envelope: .alert(placeholder)
+        )
+        apns.backgroundInterval = 300
+        let bank = try #require(AppName("bank"))
+        #expect(
+            configuration.senders == [
+                Platform("apns"): .apns(apns),
+                Platform("own_hook"): .webhook(.init(url: "https://h.example/", secretFile: "s")),
+                Platform("stream", of: bank): .stream,
+            ]
+        )
+        #expect(configuration.directSenders == [Platform("own_hook")])
+        #expect(configuration.alerts.templates["visit"]?.texts == [.bodyKey: "VISIT"])
+    }
+
+    /// `SEALPOST_SENDERS_MY_APNS_TYPE` overrides the type of the file's sender and makes none.
+    @Test func aVariableOfASenderInTheFileMakesNoOther() throws {
+        let yaml = "senders: {my-hook: {type: stream}}"
+        let environment = [
+            "SEALPOST_SENDERS_MY_HOOK_TYPE": "webhook", "SEALPOST_SENDERS_MY_HOOK_URL": "u",
+            "SEALPOST_SENDERS_MY_HOOK_SECRETFILE": "s",
+        ]
+        let senders = try self.load(yaml, environment: environment).senders
+        #expect(senders == [Platform("my-hook"): .webhook(.init(url: "u", secretFile: "s"))])
+    }
+
+    @Test func aSenderOfTheEnvironmentNeedsItsType() throws {
+        let error = #expect(throws: ConfigurationError.self) {
+            try Configuration.load(file: nil, environment: ["SEALPOST_SENDERS_APNS_KEYFILE": "k"])
+        }
+        #expect("\(try #require(error))".hasSuffix("a sender needs its type, such as SEALPOST_SENDERS_APNS_TYPE"))
+    }
+
+    @Test(arguments: [
+        ("[::]:8080", ["[::]:8080"]), ("[::1]:1, 127.0.0.1:2", ["[::1]:1", "127.0.0.1:2"]),
+        ("8080", ["127.0.0.1:8080"]),
+        ("localhost:8080", ["127.0.0.1:8080"]), (#"["[::]:8080","unix:/x"]"#, ["[::]:8080", "unix:/x"]),
+        ("[127.0.0.1:1, 'unix:/x']", ["127.0.0.1:1", "unix:/x"]), ("null", ["127.0.0.1:8080"]),
+    ])
+    func aListInTheEnvironmentHasCommasOrBrackets(text: String, addresses: [String]) throws {
+        let configuration = try Configuration.load(file: nil, environment: ["SEALPOST_SERVER_LISTEN": text])
+        #expect(configuration.listen == addresses)
+    }
+
+    @Test func aListOfMappingsIsSetByTheEnvironment() throws {
+        let environment = [
+            "SEALPOST_SERVER_TLS_CERTIFICATE": "a", "SEALPOST_SERVER_TLS_PRIVATEKEY": "b",
+            "SEALPOST_SERVER_TLS_ADDITIONAL": #"[{"certificate":"c","privateKey":"d"}]"#,
+        ]
+        let tls = try #require(try Configuration.load(file: nil, environment: environment).tls)
+        #expect(tls.additional == [.init(certificate: "c", privateKey: "d")])
+    }
+
+    @Test(arguments: [
+        ("90", 90), ("90s", 90), ("5m", 300), ("12h", 43_200), ("7d", 604_800), ("0d", nil), ("-5m", nil), ("5 m", nil),
+        ("5w", nil), ("m", nil), ("1.5h", nil), ("9223372036854775807d", nil), ("92233720368547759m", nil), ("", nil),
+    ])
+    func aDurationHasSecondsOrAUnit(text: String, seconds: Int?) throws {
+        let yaml = "sessions: {expiresIn: '\(text)'}\nserver: {limits: {idleTimeout: 2m}}\naudit: {keep: 30d}"
+        guard let seconds else {
+            let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
+            let message =
+                "expiresIn: must be a whole number from 60 to 31536000, in seconds or with a unit: 30s, 5m, 12h, 7d"
+            #expect("\(try #require(error))".hasSuffix(message))
+            return
+        }
+        let configuration = try self.load(yaml)
+        #expect(configuration.sessionExpiresIn == seconds)
+        #expect(configuration.limits.idleTimeout == .seconds(120))
+        #expect(configuration.auditKept == .seconds(2_592_000))
+    }
+
     /// Each error ends with the key and the reason; errors in a file name its line.
     @Test(arguments: [
         ("servre: {}", ":1: servre: is not known here"),
@@ -398,6 +518,22 @@ import Testing
         #expect("\(try #require(error))".hasPrefix("SEALPOST_SERVER_LISTN: "))
     }
 
+    /// Editors on other systems write a mark before the text.
+    @Test func aByteOrderMarkIsIgnoredAndAnotherEncodingIsNamed() throws {
+        let mark = "\u{FEFF}"
+        #expect(try self.load("\(mark)log: {level: debug}").logLevel == "debug")
+        try self.folder.writeSecret("\(mark)whsec_x\n", to: "secret")
+        #expect(try SecretFile.text(of: self.folder.file("secret"), key: "k") == "whsec_x\n")
+        let keyring = self.folder.file("keyring")
+        let made = try KeyringFile(keyring).loadOrCreate()
+        try self.folder.writeSecret(mark + String(contentsOfFile: keyring, encoding: .utf8), to: "keyring")
+        #expect(try KeyringFile(keyring).load() == made)
+        let file = self.folder.file("sealpost.yaml")
+        try "log: {level: debug}".write(toFile: file, atomically: true, encoding: .utf16)
+        let error = #expect(throws: ConfigurationError.self) { try Configuration.load(file: file, environment: [:]) }
+        #expect("\(try #require(error))" == "\(file): is not UTF-8; save it in that encoding")
+    }
+
     @Test func aMissingFileIsNamed() throws {
         let error = #expect(throws: ConfigurationError.self) {
             try Configuration.load(file: "/nowhere/x.yaml", environment: [:])
@@ -425,7 +561,9 @@ import Testing
         let files = ["Configuration+loading", "Configuration+events"]
         let code = try files.map { try Repository.text(of: "Sources/PushApplication/Configuration/\($0).swift") }
             .joined()
-        let calls = code.matches(of: /\.(?:sections?|string|requiredString|strings|integer|seconds|bool)\("(\w+)"/)
+        let calls = code.matches(
+            of: /\.(?:sections?|string|requiredString|strings|integer|seconds|wholeSeconds|bool)\("(\w+)"/
+        )
         let keys = Set(calls.map { String($0.output.1) })
         #expect(keys.count > 20)
         return keys
@@ -462,11 +600,26 @@ import Testing
 
     @Test func aFileReadableByOthersIsRefused() throws {
         _ = try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.keyring)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.keyring)
         let error = #expect(throws: ConfigurationError.self) {
             try KeyringFile(self.keyring).loadOrCreate(beside: SQLiteDatabase(path: self.database))
         }
         #expect("\(try #require(error))".contains("is readable by other users"))
+    }
+
+    /// The file has a group of the process, as every new file has.
+    @Test(arguments: [0o440, 0o640, 0o660, 0o400]) func aFileOfTheServersGroupIsRead(mode: Int) throws {
+        let made = try KeyringFile(self.keyring).loadOrCreate()
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.keyring)
+        #expect(try KeyringFile(self.keyring).load() == made)
+    }
+
+    @Test(arguments: [
+        (0o600, 7, true), (0o440, 7, true), (0o660, 8, true), (0o440, 9, false), (0o660, 9, false), (0o600, 9, true),
+        (0o444, 7, false), (0o641, 7, false), (0o602, 7, false),
+    ])
+    func onlyTheOwnersAndTheServersGroupMayRead(mode: mode_t, group: gid_t, isPrivate: Bool) {
+        #expect(PrivateFile.isPrivate(mode: mode, group: group, ownGroups: [7, 8]) == isPrivate)
     }
 
     @Test func aConcurrentChangeIsRefusedAndLeavesNoFilesBehind() throws {

@@ -81,6 +81,15 @@ struct Daemon: Sendable {
         return await self.process.end()
     }
 
+    /// Creates the keys and a database without users in `var`, as only some commands do.
+    static func makeDatabase(in folder: TemporaryFolder, environment: [String: String] = [:]) async throws {
+        let arguments = ["init", "--yes", "--config", "made/init.yaml"]
+        let ended = try await Self.run(arguments, in: folder, environment: environment)
+        try #require(ended.code == 0, "\(ended.errors)")
+        // Commands find the database without a configuration.
+        try FileManager.default.removeItem(atPath: folder.file("made"))
+    }
+
     /// Runs a command to its end.
     static func run(
         _ arguments: [String],

@@ -165,7 +165,7 @@ import Testing
     /// The backup would fill the database's disk, on which it may well be written.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aBackupLargerThanTheFreeSpaceIsRefused() async throws {
-        _ = try await Daemon.run(["migrate"], in: self.folder)
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         let fill = "import sqlite3; f = sqlite3.connect('var/sealpost.db'); f.execute('create table filler (value)'); "
         let row = "f.execute('insert into filler values (zeroblob(6 << 20))'); f.commit()"
         let script = """

@@ -52,7 +52,7 @@ import Testing
         let arguments = ["health", "--timeout", "1", "--address", "127.0.0.1:\(socket.port)"]
         let ended = try await Daemon.run(arguments, in: self.folder)
         #expect(ended.code == 1)
-        #expect(ended.errors == "sealpost: 127.0.0.1:\(socket.port) does not answer: timed out\n")
+        #expect(ended.errors.hasPrefix("sealpost: 127.0.0.1:\(socket.port) does not answer: timed out\n"))
     }
 
     @Test(arguments: [
@@ -69,7 +69,7 @@ import Testing
         let port = try #require(await peer.output(until: "\n").firstMatch(of: /\d+/)).output
         let arguments = ["health", "--ready", "--address", "127.0.0.1:\(port)"]
         let ended = try await Daemon.run(arguments, in: self.folder)
-        #expect(ended.code == 1 && ended.errors == "sealpost: 127.0.0.1:\(port) \(reason)", "\(ended.errors)")
+        #expect(ended.code == 1 && ended.errors.hasPrefix("sealpost: 127.0.0.1:\(port) \(reason)"), "\(ended.errors)")
         peer.signal(SIGTERM)
         _ = await peer.end()
     }
@@ -80,8 +80,8 @@ import Testing
             "the port of 127.0.0.1:0 is chosen when the server starts; set the address with --address"
         ),
         (
-            ["health"], "8080",
-            "SEALPOST_SERVER_LISTEN: \"8080\" must be a numeric address and a port, or unix: and a path"
+            ["health"], "example.com:8080",
+            "SEALPOST_SERVER_LISTEN: \"example.com:8080\" must be a numeric address and a port, a port alone, or unix: and a"
         ),
         (["health", "--config", "none.yaml"], "127.0.0.1:1", "none.yaml: cannot be read: "),
     ])
@@ -93,7 +93,7 @@ import Testing
         let environment = ["SEALPOST_SERVER_LISTEN": listen]
         let ended = try await Daemon.run(arguments, in: self.folder, environment: environment)
         #expect(ended.code == 1)
-        #expect(ended.errors.hasPrefix("sealpost: \(reason)") && ended.errors.split(separator: "\n").count == 1)
+        #expect(ended.errors.hasPrefix("sealpost: \(reason)") && ended.errors.split(separator: "\n").count == 2)
     }
 
     /// Answers each request with a status, and with a factor of the request's token.

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (["--listen", "8080"], 64, "\"8080\" is not an address"),
+        (["--listen", "x:8080"], 64, "\"x:8080\" is not an address"),
         (["--database", "."], 64, "is a folder, and not a file"),
         (["--database", "postgres://"], 64, "the address of the database: "),
         (["--keys", "taken"], 64, "/taken is no folder"),
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test func aDatabaseWithoutItsKeyringIsRefused() async throws {
-        _ = try await Daemon.run(["migrate"], in: self.folder)
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
         try FileManager.default.removeItem(atPath: self.folder.file("var/keyring"))
         let ended = try await self.initialize([])
         #expect(
@@ -181,7 +181,7 @@ import Testing
 
     @Test func theCommandRepeatsAQuestionAfterAWrongAnswer() async throws {
         let shown = try await self.talk([
-            ("1. Address to listen on [127.0.0.1:8080]: ", "localhost:80"), ("is not an address", "127.0.0.1:0"),
+            ("1. Address to listen on [127.0.0.1:8080]: ", "localhost"), ("is not an address", "127.0.0.1:0"),
             ("2. Database, a file or postgres://… [\(self.folder.path)/var/sealpost.db]: ", "."),
             ("is a folder, and not a file", "db/push.db"), ("3. Folder of the keys [\(self.folder.path)/db]: ", ""),
             ("4. Certificate and private key, separated by a space [a proxy does TLS]: ", "cert.pem"),

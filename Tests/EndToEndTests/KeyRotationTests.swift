@@ -236,7 +236,7 @@ import Testing
             try await Daemon.run(["keys"] + arguments, in: self.folder, environment: settings)
         }
         try FileManager.default.createDirectory(atPath: self.folder.file("keys"), withIntermediateDirectories: false)
-        _ = try await Daemon.run(["migrate"], in: self.folder, environment: settings)
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder, environment: settings)
         chmod(self.folder.file("keys"), 0o500)
         let daemon = try ChildProcess(
             "/usr/bin/setpriv",

@@ -57,7 +57,7 @@ import Testing
         #expect(try await self.run("user role alice publisher") == "alice is publisher\n")
         #expect(try await self.run("user list").hasPrefix("alice  publisher  since "))
         let again = try await Daemon.run(["user", "add", "ALICE", "--no-password"], in: self.folder)
-        #expect(again.code == 1 && again.errors == "sealpost: user ALICE already exists\n", "\(again.errors)")
+        #expect(again.code == 1 && again.errors.hasPrefix("sealpost: user ALICE already exists\n"), "\(again.errors)")
         #expect(try await self.run("user remove alice") == "alice is deleted\n")
         #expect(try await self.run("user list") == "")
         let missing = try await Daemon.run(["user", "remove", "alice"], in: self.folder)
@@ -331,7 +331,7 @@ import Testing
         #expect(ended.code == 1)
         #expect(ended.output.isEmpty)
         let text = "the server at var/admin/sealpost.sock does not answer; nothing was changed."
-        #expect(ended.errors == "sealpost: local admin socket: \(text) See its log, or restart it\n")
+        #expect(ended.errors.hasPrefix("sealpost: local admin socket: \(text) See its log, or restart it\n"))
         daemon.process.signal(SIGCONT)
         #expect(try await self.run("user list") == "")
         #expect(await daemon.terminate() == 0)
@@ -350,7 +350,7 @@ import Testing
     /// The server could not open files that root creates there, such as the database's log.
     @Test(.enabled(if: geteuid() == 0), arguments: ["var/sealpost.db", "var"])
     func rootCreatesNothingNextToAnotherUsersDatabase(place: String) async throws {
-        _ = try await self.run("user list")
+        _ = try await self.run("user add alice --no-password")
         try #require(chown(self.folder.file(place), 65_534, 65_534) == 0)
         if place == "var" { try FileManager.default.removeItem(atPath: self.folder.file("var/sealpost.db")) }
         let before = try FileManager.default.contentsOfDirectory(atPath: self.folder.file("var"))
@@ -373,7 +373,7 @@ import Testing
         ]
     )
     func rootFollowsNoLinkOfAnotherUser(command: String) async throws {
-        _ = try await self.run("user list")
+        _ = try await self.run("user add alice --no-password")
         _ = try await self.run("backup copy.db --direct")
         let (file, text) = (self.folder.file("roots"), Data("root's".utf8))
         try text.write(to: URL(fileURLWithPath: file))
@@ -418,7 +418,7 @@ import Testing
 
     /// The server's user may read another database than root may.
     @Test(.enabled(if: geteuid() == 0)) func doctorRunByRootChecksAsTheOwner() async throws {
-        _ = try await self.run("user list")
+        _ = try await self.run("user add alice --no-password")
         try #require(chmod(self.folder.path, 0o755) == 0)
         let before = try await Daemon.run(["doctor"], in: self.folder)
         #expect(before.output.contains("ok   keyring: "), "\(before.output)")
@@ -432,7 +432,7 @@ import Testing
     /// SQLite would wait until another process writes to it.
     @Test(arguments: ["doctor", "keys list", "backup new.db --direct", "restore fifo --replace --without-hash"])
     func aFIFOIsRefused(command: String) async throws {
-        _ = try await self.run("user list")
+        _ = try await self.run("user add alice --no-password")
         for path in ["fifo", "var/sealpost.db"] {
             unlink(self.folder.file(path))
             try #require(mkfifo(self.folder.file(path), 0o600) == 0)
@@ -453,7 +453,7 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0)) func rootWritesNoBackupWhereAnotherUserMayWrite() async throws {
-        _ = try await self.run("user list")
+        _ = try await self.run("user add alice --no-password")
         let open = self.folder.file("open")
         try FileManager.default.createDirectory(atPath: open, withIntermediateDirectories: false)
         try #require(chmod(open, 0o777) == 0)

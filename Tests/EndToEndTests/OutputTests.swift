@@ -117,12 +117,13 @@ import Testing
         ("user add alice --no-password --app x", 64, "urn:sealpost:problem:unknown-app", "\"x\" is not configured"),
         ("user code nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
         ("user tags nobody a", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
-        ("init --listen 8080", 64, "urn:sealpost:command:wrong-usage", "\"8080\" is not an address"),
+        ("init --listen x:80", 64, "urn:sealpost:command:wrong-usage", "\"x:80\" is not an address"),
         ("health --address 127.0.0.1:1", 1, "urn:sealpost:command:command-failed", "127.0.0.1:1 does not answer"),
         ("user export /", 1, "urn:sealpost:command:command-failed", "/ cannot be created"),
         ("user list --config none.yaml", 78, "urn:sealpost:command:bad-configuration", "none.yaml: cannot be read"),
     ])
     func anErrorIsAProblemWithAStableCode(arguments: String, code: Int32, type: String, detail: String) async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         let words = arguments.split(separator: " ").map(String.init) + ["--json"]
         let ended = try await Daemon.run(words, in: self.folder)
         #expect(ended.code == code)
@@ -134,6 +135,7 @@ import Testing
     }
 
     @Test func anImportWithRefusedLinesEndsWithAProblem() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         let words = ["user", "import", "-", "--json"]
         let ended = try await Daemon.run(words, in: self.folder, input: #"{"Name":"a","Role":"boss"}"#)
         #expect(ended.code == 1)

@@ -10,7 +10,7 @@ import Testing
 
     init() async throws {
         self.folder = try TemporaryFolder()
-        _ = try await Daemon.run(["migrate"], in: self.folder)
+        _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)
     }
 
     @Test func aBackupAndARestoreHaveABarOnATerminal() async throws {

@@ -250,7 +250,7 @@ import Testing
 
     @Test func aFileReadableByOthersIsRefused() throws {
         _ = try SigningKeyFile(self.path).loadOrCreate()
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.path)
         let error = #expect(throws: ConfigurationError.self) { try SigningKeyFile(self.path).loadOrCreate() }
         #expect("\(try #require(error))".contains("is readable by other users"))
     }

@@ -127,7 +127,16 @@ private func subscription(
         let key = P256.Signing.PrivateKey()
         let publicText = Base64.url.text(of: key.publicKey.x963Representation)
         let raw = Base64.url.text(of: key.rawRepresentation)
-        for text in [key.pemRepresentation, "\n\(key.pemRepresentation)\n\n", raw, "\(raw)=\n"] {
+        let pem = key.pemRepresentation
+        let lines = pem.split(separator: "\n")
+        let body = lines.dropFirst().dropLast().joined()
+        // OpenSSL reads these forms, too.
+        let others = [
+            "Bag Attributes\n  friendlyName: push\n\(pem)", lines.joined(separator: "\r\n") + "\r\n",
+            lines.map { "\($0) \n" }.joined(), "\(lines[0])\n\(body)\n\(lines[lines.count - 1])\n",
+            "\(lines[0])\n\(body.prefix(76))\n\(body.dropFirst(76))\n\(lines[lines.count - 1])",
+        ]
+        for text in [pem, "\n\(pem)\n\n", raw, "\(raw)=\n"] + others {
             #expect(try VAPIDKey(Secret(text)).publicText == publicText)
         }
     }

@@ -76,6 +76,19 @@ import Testing
         #expect(self.identity.ignoredCount == (isTrusted ? 0 : 1))
     }
 
+    /// Mostly a reverse proxy with another address than the operator thinks.
+    @Test func aForwardedAddressOfAnUntrustedPeerIsCountedAndLoggedOnce() async throws {
+        let fields = [("X-Forwarded-For", "192.0.2.9")]
+        for peer in ["::1", "::1", "192.0.2.1", "10.1.2.3"] {
+            _ = try await self.list(fields, from: self.address(peer))
+        }
+        let metrics = try await self.fixture.send(.get, "/metrics", user: "ada")
+        #expect(metrics.text.contains("\nsealpost_forwarded_ignored_total 3\n"))
+        let lines = self.fixture.log.lines.filter { $0.contains("forwarded client address ignored") }
+        #expect(lines.count == 1, "\(lines)")
+        #expect(lines.first?.hasSuffix(" field=X-Forwarded-For peer=::1") == true, "\(lines)")
+    }
+
     @Test func anUntrustedFieldIsIgnoredAndCounted() async throws {
         let stranger = try self.address("192.0.2.1")
         try await self.expectStranger(self.list([(Self.field, "ada")], from: stranger))

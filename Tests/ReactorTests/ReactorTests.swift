@@ -406,6 +406,14 @@ private func socketPair(on loop: EventLoop) throws -> (SocketStream, SocketStrea
         #expect(SocketAddress(text) == nil)
     }
 
+    @Test(arguments: [
+        ("8080", "127.0.0.1:8080"), ("localhost:80", "127.0.0.1:80"), ("[::]:80", "[::]:80"), ("unix:a", "unix:a"),
+        ("65536", nil), ("localhost", nil), ("localhost:x", nil), (":80", nil), ("example.com:80", nil), ("", nil),
+    ])
+    func aListenerMayBeGivenAsAPortOrAsLocalhost(text: String, address: String?) {
+        #expect(SocketAddress.listening(at: text)?.description == address)
+    }
+
     @Test func aSocketLeftBehindIsReplacedAndALiveOneIsNot() throws {
         let path = "/tmp/sealpost-\(UInt64.random(in: 0 ... .max)).sock"
         defer { unlink(path) }

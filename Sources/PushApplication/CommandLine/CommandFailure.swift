@@ -15,24 +15,40 @@ package struct CommandFailure: Error, CustomStringConvertible {
 
 /// Runs a command's work, and turns errors that an operator can fix into one line and an exit
 /// code; with `json`, into a problem that scripts can read.
-package func reportingErrors(json: Bool = false, _ body: () async throws -> Void) async throws {
+///
+/// Another line, or a member, names the configuration: a command that was run in the wrong folder
+/// has used another one than its user believes.
+package func reportingErrors(
+    json: Bool = false,
+    using configuration: ConfigurationFile? = nil,
+    _ body: () async throws -> Void
+) async throws {
     do {
         try await body()
     } catch let error as ValidationError where json {
         throw CommandProblem(usage: error.message).report(json: true)
     } catch {
         guard let problem = CommandProblem(error) else { throw error }
-        throw problem.report(json: json)
+        throw problem.report(json: json, using: configuration)
     }
 }
 
 extension CommandProblem {
     /// Prints the problem to standard error, after all log lines; a failure to print does not
     /// change the exit code.
-    func report(json: Bool) -> ExitCode {
+    func report(json: Bool, using configuration: ConfigurationFile? = nil) -> ExitCode {
         LogWriter.standardError.flush(within: .milliseconds(500))
-        let text = json ? String(decoding: self.json.bytes, as: UTF8.self) : "sealpost: \(self.detail)"
-        printEscaped(text, to: STDERR_FILENO)
+        if json {
+            printEscaped(String(decoding: self.json(using: configuration).bytes, as: UTF8.self), to: STDERR_FILENO)
+        } else {
+            printEscaped("sealpost: \(self.detail)", to: STDERR_FILENO)
+            if let configuration { printEscaped("sealpost: configuration: \(configuration)", to: STDERR_FILENO) }
+        }
         return ExitCode(self.exitCode)
+    }
+
+    private func json(using configuration: ConfigurationFile?) -> JSONValue {
+        guard let configuration, case .object(let members) = self.json else { return self.json }
+        return .object(members + [.init("configuration", .string("\(configuration)"))])
     }
 }

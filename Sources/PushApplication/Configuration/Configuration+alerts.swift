@@ -12,7 +12,9 @@ extension AlertPolicy {
         self.largestBadge = try allowed.integer("badge", in: PushAlert.badges)
         try allowed.finish()
         let templates = try section.section("templates")
-        for name in templates.names {
+        let keys = AlertMember.allCases.map { "_\($0.rawValue.uppercased())" } + ["_TOASTTEXT"]
+        let names = templates.names { end in keys.first(where: end.hasSuffix).map { end.dropLast($0.count) } }
+        for name in names {
             guard Tag(name) != nil else {
                 throw templates.error(name, nil, "a template's name must be \(Tag.rule)")
             }

@@ -4,7 +4,7 @@ extension Configuration.Events {
     /// Throws `ConfigurationError` for an unknown kind or a bad value.
     init(_ section: ConfigurationSection) throws {
         self.init()
-        if let keep = try section.integer("keep", in: 3600...31_536_000) {
+        if let keep = try section.wholeSeconds("keep", in: 3600...31_536_000) {
             self.isKept = true
             self.kept = .seconds(keep)
         }

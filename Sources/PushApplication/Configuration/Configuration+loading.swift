@@ -24,19 +24,21 @@ extension Configuration {
         try configuration.readNotifications(root.section("notifications"))
         try configuration.readLog(root.section("log"))
         let cache = try root.section("cache")
-        configuration.cacheMaxAge = try cache.integer("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
-        configuration.listMaxAge = try cache.integer("listMaxAge", in: 0...31_536_000) ?? configuration.listMaxAge
+        configuration.cacheMaxAge = try cache.wholeSeconds("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
+        configuration.listMaxAge = try cache.wholeSeconds("listMaxAge", in: 0...31_536_000) ?? configuration.listMaxAge
         try cache.finish()
         configuration.localSocket = try LocalSocket(root.section("admin"))
         let sessions = try root.section("sessions")
         configuration.sessionExpiresIn =
-            try sessions.integer("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
+            try sessions.wholeSeconds("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
         try sessions.finish()
         let signIn = try root.section("signIn")
         configuration.oidc = try OIDC(signIn.section("oidc"))
         try signIn.finish()
         let audit = try root.section("audit")
-        if let keep = try audit.integer("keep", in: 86_400...3_153_600_000) { configuration.auditKept = .seconds(keep) }
+        if let keep = try audit.wholeSeconds("keep", in: 86_400...3_153_600_000) {
+            configuration.auditKept = .seconds(keep)
+        }
         try audit.finish()
         configuration.events = try Events(root.section("events"))
         try configuration.readPasswords(root.section("passwords"))
@@ -60,7 +62,7 @@ extension Configuration {
         configuration.alerts = try AlertPolicy(root.section("alerts"))
         configuration.proxy = try Proxy(root.section("proxy"))
         let senders = try root.section("senders")
-        if !senders.names.isEmpty { configuration.senders = [:] }
+        if !senders.senderNames.isEmpty { configuration.senders = [:] }
         try configuration.readSenders(senders, of: .usual)
         try configuration.readApps(root.section("apps"))
         // The usual place stays the usual one when the file names it.
@@ -72,20 +74,24 @@ extension Configuration {
     }
 
     private mutating func readApps(_ section: ConfigurationSection) throws {
-        for name in section.names {
+        let names = section.names { end in
+            // The type of a sender makes the app, too.
+            end.hasSuffix("_TYPE") ? end.firstRange(of: "_SENDERS_").map { end[..<$0.lowerBound] } : nil
+        }
+        for name in names {
             guard let app = AppName(name), app != .usual else {
                 throw section.error(name, nil, "an app's name must be 1 to 64 of a-z, 0-9, - and _, and not default")
             }
             let own = try section.section(name)
             let senders = try own.section("senders")
-            if senders.names.isEmpty { throw own.error("senders", nil, "an app needs a sender") }
+            if senders.senderNames.isEmpty { throw own.error("senders", nil, "an app needs a sender") }
             try self.readSenders(senders, of: app)
             try own.finish()
         }
     }
 
     private mutating func readSenders(_ section: ConfigurationSection, of app: AppName) throws {
-        for name in section.names {
+        for name in section.senderNames {
             let own = try section.section(name)
             let platform = Platform(name, of: app)
             if try own.bool("direct") == true { self.directSenders.insert(platform) }
@@ -94,14 +100,17 @@ extension Configuration {
     }
 
     private mutating func readServer(_ section: ConfigurationSection) throws {
-        self.listen = try section.strings("listen") ?? self.listen
-        for address in self.listen where SocketAddress(address) == nil {
-            throw section.error(
-                "listen",
-                nil,
-                "\"\(address)\" must be a numeric address and a port, or unix: and a path"
-            )
-        }
+        self.listen =
+            try section.strings("listen")?.map { text in
+                guard let address = SocketAddress.listening(at: text) else {
+                    throw section.error(
+                        "listen",
+                        nil,
+                        "\"\(text)\" must be a numeric address and a port, a port alone, or unix: and a path"
+                    )
+                }
+                return "\(address)"
+            } ?? self.listen
         self.loops = try section.integer("loops", in: 1...1024) ?? self.loops
         self.trustedProxies = try section.strings("trustedProxies") ?? self.trustedProxies
         for proxy in self.trustedProxies where proxy != "unix" && IPNetwork(proxy) == nil {
@@ -173,13 +182,13 @@ extension Configuration {
         self.emptyPayload = try section.string("emptyPayload") ?? self.emptyPayload
         self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
         self.maximumBatch = try section.integer("maxBatch", in: 1024...67_108_864) ?? self.maximumBatch
-        self.expiresIn = try section.integer("expiresIn", in: 1...31_536_000) ?? self.expiresIn
+        self.expiresIn = try section.wholeSeconds("expiresIn", in: 1...31_536_000) ?? self.expiresIn
         try section.finish()
     }
 
     private mutating func readQuotas(_ section: ConfigurationSection) throws {
         for role in Role.allCases {
-            guard try !section.isNull(role.rawValue) else {
+            guard try !section.isNullSection(role.rawValue) else {
                 self.quotas[role] = nil
                 continue
             }
@@ -188,7 +197,7 @@ extension Configuration {
             let changes = try quota.integerOrNull("changes", in: Quota.changeRange)
             self.quotas[role] = Quota(
                 requests: try quota.integer("requests", in: Quota.requestRange) ?? requests,
-                window: try quota.integer("window", in: Quota.windowRange) ?? window,
+                window: try quota.wholeSeconds("window", in: Quota.windowRange) ?? window,
                 changes: changes ?? self.quotas[role]?.changes
             )
             try quota.finish()
@@ -198,7 +207,7 @@ extension Configuration {
 
     private mutating func readStorage(_ section: ConfigurationSection) throws {
         for role in Role.allCases {
-            guard try !section.isNull(role.rawValue) else {
+            guard try !section.isNullSection(role.rawValue) else {
                 self.storage[role] = nil
                 continue
             }
@@ -234,15 +243,20 @@ extension Configuration {
     }
 }
 
+extension ConfigurationSection {
+    /// The names of senders. In the environment, a sender needs its type.
+    fileprivate var senderNames: [String] { self.names { $0.hasSuffix("_TYPE") ? $0.dropLast(5) : nil } }
+}
+
 extension Configuration.LocalSocket {
     fileprivate init(_ section: ConfigurationSection) throws {
-        if let path = try section.string("socket"), path != "null" {
+        if let path = try section.string("socket") {
             guard SocketAddress("unix:\(path)") != nil else {
                 throw section.error("socket", nil, "\"\(path)\" must be a path of 1 to 107 bytes")
             }
             self = .at(path)
         } else {
-            self = try section.isNull("socket") ? .off : .beside
+            self = section.isNull("socket") ? .off : .beside
         }
         try section.finish()
     }
@@ -277,7 +291,7 @@ extension Configuration.TLS {
             throw section.error("clientCRL", nil, "has no meaning without clientCA")
         }
         // Two years at most, the duration that browsers' own lists ask for.
-        let hsts = try section.integer("hsts", in: 0...63_072_000)
+        let hsts = try section.wholeSeconds("hsts", in: 0...63_072_000)
         let files = try [section.string("certificate"), section.string("privateKey"), clientCA]
         try section.finish()
         if additional.isEmpty, hsts == nil, files.allSatisfy({ $0 == nil }) { return nil }

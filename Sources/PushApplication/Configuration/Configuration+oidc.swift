@@ -25,8 +25,8 @@ extension Configuration {
             var rules = IssuerRules(issuer: issuer ?? "", audiences: audiences)
             try rules.read(section)
             let keys = try section.section("keys")
-            if let kept = try keys.integer("keep", in: 60...2_592_000) { self.kept = .seconds(kept) }
-            if let refresh = try keys.integer("refresh", in: 60...86_400) { self.refresh = .seconds(refresh) }
+            if let kept = try keys.wholeSeconds("keep", in: 60...2_592_000) { self.kept = .seconds(kept) }
+            if let refresh = try keys.wholeSeconds("refresh", in: 60...86_400) { self.refresh = .seconds(refresh) }
             try keys.finish()
             self.caFile = try section.string("caFile")
             self.isDirect = try section.bool("direct") ?? self.isDirect
@@ -71,8 +71,8 @@ extension IssuerRules {
         self.createsUsers = try section.string("users", oneOf: ["existing", "created"]) == "created"
         self.includesPasswordUsers = try section.bool("passwordUsers") ?? self.includesPasswordUsers
         try self.readRights(section)
-        if let leeway = try section.integer("leeway", in: 0...300) { self.leeway = TimeInterval(leeway) }
-        if let age = try section.integer("maxAge", in: 60...2_592_000) { self.maximumAge = TimeInterval(age) }
+        if let leeway = try section.wholeSeconds("leeway", in: 0...300) { self.leeway = TimeInterval(leeway) }
+        if let age = try section.wholeSeconds("maxAge", in: 60...2_592_000) { self.maximumAge = TimeInterval(age) }
         self.allowsSessions = try section.bool("sessions") ?? self.allowsSessions
     }
 

@@ -18,8 +18,17 @@ final class ConfigurationSection {
         self.node = node
     }
 
-    /// The names in the file, in their order.
-    var names: [String] { self.node?.keys.compactMap(\.string) ?? [] }
+    /// The names of the mappings in this one: those of the file in their order, and then those
+    /// that only the environment has, in lower case.
+    ///
+    /// `name` finds the name in the end of a variable, such as `APNS` in `APNS_TYPE`; `nil` if the
+    /// variable makes no mapping.
+    func names(_ name: (_ end: Substring) -> Substring?) -> [String] {
+        let names = self.node?.keys.compactMap(\.string) ?? []
+        let known = Set(names.map { ConfigurationSource.variable([$0]) })
+        let others = self.source.ends(under: self.path).compactMap(name).map { $0.lowercased() }
+        return names + Set(others).filter { !known.contains(ConfigurationSource.variable([$0])) }.sorted()
+    }
 
     func section(_ key: String) throws -> ConfigurationSection {
         self.known.insert(key)
@@ -33,7 +42,7 @@ final class ConfigurationSection {
 
     /// A list of mappings, whose keys are numbered from 0.
     func sections(_ key: String) throws -> [ConfigurationSection] {
-        guard let node = try self.value(key) else { return [] }
+        guard let node = try self.list(key) else { return [] }
         guard let mappings = node.sequence?.map(\.mapping), !mappings.contains(nil) else {
             throw self.error(key, node, "must be a list of mappings")
         }
@@ -42,13 +51,19 @@ final class ConfigurationSection {
         }
     }
 
-    /// Whether the key is there and its value is `null`.
-    func isNull(_ key: String) throws -> Bool {
-        self.known.insert(key)
-        if let text = self.source.override(of: self.path + [key]) {
-            guard text == "null" else { throw self.error(key, nil, "must be null or a mapping") }
-            return true
+    /// Whether the key of a mapping is there and its value is `null`.
+    func isNullSection(_ key: String) throws -> Bool {
+        if self.isNull(key) { return true }
+        guard self.source.override(of: self.path + [key]) == nil else {
+            throw self.error(key, nil, "must be null or a mapping")
         }
+        return false
+    }
+
+    /// Whether the key of a value is there and its value is `null`.
+    func isNull(_ key: String) -> Bool {
+        self.known.insert(key)
+        if let text = self.source.override(of: self.path + [key]) { return text == "null" }
         return self.node?[Node(key)]?.null != nil
     }
 
@@ -83,16 +98,31 @@ final class ConfigurationSection {
 
     /// `.some(nil)` if the value is `null`.
     func integerOrNull(_ key: String, in range: ClosedRange<Int>) throws -> Int?? {
-        let text = self.source.override(of: self.path + [key])
-        if text == "null" || text == nil && self.node?[Node(key)]?.null != nil {
-            self.known.insert(key)
-            return .some(nil)
-        }
+        if self.isNull(key) { return .some(nil) }
         return try self.integer(key, in: range).map { .some($0) }
     }
 
     func seconds(_ key: String) throws -> Duration? {
-        try self.integer(key, in: 1...31_536_000).map { .seconds($0) }
+        try self.wholeSeconds(key, in: 1...31_536_000).map { .seconds($0) }
+    }
+
+    /// A duration in seconds, or with the unit `s`, `m`, `h` or `d`.
+    func wholeSeconds(_ key: String, in range: ClosedRange<Int>) throws -> Int? {
+        guard let node = try self.value(key) else { return nil }
+        guard let seconds = node.scalar.flatMap({ Self.seconds(in: $0.string) }), range.contains(seconds) else {
+            let bounds = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
+            throw self.error(key, node, "\(bounds), in seconds or with a unit: 30s, 5m, 12h, 7d")
+        }
+        return seconds
+    }
+
+    private static func seconds(in text: String) -> Int? {
+        let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+        guard let unit = text.last.flatMap({ units[String($0)] }) else { return Int(text) }
+        guard let (seconds, overflow) = Int(text.dropLast()).map({ $0.multipliedReportingOverflow(by: unit) }) else {
+            return nil
+        }
+        return overflow ? nil : seconds
     }
 
     /// A day such as 2027-01-31; returns its beginning in UTC.
@@ -108,9 +138,10 @@ final class ConfigurationSection {
         try self.string(key, oneOf: ["true", "false"]).map { $0 == "true" }
     }
 
-    /// A list, or a single text for a list of one.
+    /// A list, or a single text for a list of one; in the environment also several texts, with
+    /// commas between them.
     func strings(_ key: String) throws -> [String]? {
-        guard let node = try self.value(key) else { return nil }
+        guard let node = try self.list(key) else { return nil }
         if let text = node.scalar?.string { return [text] }
         guard let elements = node.sequence?.map({ $0.scalar?.string }), !elements.contains(nil) else {
             throw self.error(key, node, "must be a list of texts")
@@ -137,111 +168,25 @@ final class ConfigurationSection {
         return "known are \(known.joined(separator: ", "))"
     }
 
-    private func value(_ key: String) throws -> Node? {
+    /// The value of a key that may be a list. A variable's value in brackets is a list in YAML,
+    /// and so in JSON; any other has commas between the elements.
+    private func list(_ key: String) throws -> Node? {
+        guard let text = self.source.override(of: self.path + [key]), text != "null" else {
+            return try self.value(key)
+        }
         self.known.insert(key)
-        if let text = self.source.override(of: self.path + [key]) {
-            guard text.hasPrefix("[") else { return Node(text) }
+        // `[::]:8080` is an address. Without a second bracket the list was cut off.
+        if text.hasPrefix("["), text.hasSuffix("]") || !text.contains("]") {
             return try YAMLText(text, of: self.source.place(of: self.path + [key])).root()
         }
+        let elements = text.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        return Node(elements.filter { !$0.isEmpty }.map { Node($0) })
+    }
+
+    private func value(_ key: String) throws -> Node? {
+        self.known.insert(key)
+        if let text = self.source.override(of: self.path + [key]) { return text == "null" ? nil : Node(text) }
         guard let node = self.node?[Node(key)], node.null == nil else { return nil }
         return node
-    }
-}
-
-/// The file and the environment from which a configuration is read.
-final class ConfigurationSource {
-    private static let prefix = "SEALPOST_"
-
-    let root: Node.Mapping?
-    private let file: String?
-    private let environment: [String: String]
-    private var knownPaths: Set<[String]> = []
-
-    /// Throws `ConfigurationError` if the file cannot be read or is not a YAML mapping.
-    init(file: String?, environment: [String: String]) throws {
-        self.file = file
-        self.environment = environment
-        guard let file else {
-            self.root = nil
-            return
-        }
-        do {
-            let text = try String(contentsOfFile: file, encoding: .utf8)
-            let node = try YAMLText(text, of: file).root()
-            guard node == nil || node?.mapping != nil else { throw ConfigurationError("\(file): must be a mapping") }
-            self.root = node?.mapping
-        } catch let error as ConfigurationError {
-            throw error
-        } catch {
-            throw ConfigurationError("\(file): cannot be read: \(error.localizedDescription)")
-        }
-    }
-
-    /// The texts of the file by the paths of their keys, without the texts that the environment
-    /// overrides; elements of lists are numbered from 0.
-    var values: [String: String] {
-        var values: [String: String] = [:]
-        if let root { Node.mapping(root).addValues(to: &values, path: []) }
-        return values.filter { key, _ in
-            let path = key.split(separator: ".").map(String.init)
-            return path.indices.allSatisfy { self.environment[Self.variable(Array(path[...$0]))] == nil }
-        }
-    }
-
-    /// The value of `SEALPOST_` and the path in upper case, joined by underscores.
-    func override(of path: [String]) -> String? {
-        self.knownPaths.insert(path)
-        return self.environment[Self.variable(path)]
-    }
-
-    /// The only key read so far that has this name, if there is one: the file has the key in the
-    /// wrong section.
-    func path(endingWith name: String) -> String? {
-        let found = self.knownPaths.filter { $0.last == name }
-        return found.count == 1 ? found.first?.joined(separator: ".") : nil
-    }
-
-    /// Throws `ConfigurationError` for an unknown variable with the prefix.
-    func finish() throws {
-        let known = Set(self.knownPaths.map(Self.variable))
-        let unknown = self.environment.keys.filter { $0.hasPrefix(Self.prefix) && !known.contains($0) }
-        guard let name = unknown.min() else { return }
-        // For example, `SEALPOST_LISTEN` lacks the section.
-        let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
-        let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
-        let hint = near.map { "did you mean \($0)?" } ?? "unset it or correct its name"
-        throw ConfigurationError("\(name): unknown environment variable; \(hint)")
-    }
-
-    /// The place of a key, for an error: the variable that overrides it, or file and line, and the
-    /// key's path.
-    func place(of path: [String], _ node: Node? = nil) -> String {
-        // A list that one variable sets has no line numbers.
-        for length in stride(from: path.count, to: 0, by: -1) {
-            let variable = Self.variable(Array(path.prefix(length)))
-            if self.environment[variable] != nil {
-                return ([variable] + path.dropFirst(length).map(YAMLText.shown)).joined(separator: ".")
-            }
-        }
-        let line = (node?.mark?.line).map { ":\($0)" } ?? ""
-        return "\(self.file ?? "configuration")\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
-    }
-
-    private static func variable(_ path: [String]) -> String {
-        self.prefix + path.joined(separator: "_").uppercased().replacing("-", with: "_")
-    }
-}
-
-extension Node {
-    fileprivate func addValues(to values: inout [String: String], path: [String]) {
-        switch self {
-        case .mapping(let mapping):
-            for (key, value) in mapping { value.addValues(to: &values, path: path + [key.string ?? ""]) }
-        case .sequence(let sequence):
-            for (number, value) in sequence.enumerated() { value.addValues(to: &values, path: path + ["\(number)"]) }
-        case .scalar(let scalar): values[path.joined(separator: ".")] = scalar.string
-        // Yams resolved aliases when it read the file.
-        case .alias: break
-        }
     }
 }

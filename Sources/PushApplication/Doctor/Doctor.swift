@@ -208,6 +208,10 @@ package struct Doctor: Sendable {
     }
 
     private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
+        if case .webPush(let webPush) = sender, PrivateFile.isMissing(webPush.keyFile) {
+            let text = "\(webPush.keyFile) does not exist; the first start creates it"
+            return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
+        }
         do {
             let egress = try self.configuration.egress(of: name)
             let setup = try SenderSetup(

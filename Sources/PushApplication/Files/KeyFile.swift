@@ -77,10 +77,9 @@ extension KeyFile<Keyring> {
     /// Reads the file; creates it, with one new key, if neither the file nor the store exists.
     ///
     /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key
-    /// could not decrypt.
+    /// could not decrypt, and `StoreError` if the file is missing and the store cannot be asked.
     package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
-        let isMissing = PrivateFile.isMissing(self.path)
-        guard !isMissing || !place.exists else {
+        guard try !PrivateFile.isMissing(self.path) || !place.isMade() else {
             throw ConfigurationError(
                 "the keyring \(self.path) is missing; restore it from a backup to decrypt \(place)"
             )

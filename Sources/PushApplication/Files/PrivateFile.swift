@@ -21,18 +21,34 @@ enum PrivateFile {
 
     /// Reads the file. Throws `ConfigurationError` if it cannot be read, or if others may read it.
     static func load(_ path: String, what: String) throws -> String {
-        let (text, mode) = try self.read(path, what: what)
-        guard mode & 0o077 == 0 else {
-            throw ConfigurationError("\(what) \(path) is readable by other users; set its mode to 0600")
+        let (text, status) = try self.read(path, what: what)
+        guard self.isPrivate(mode: status.st_mode, group: status.st_gid, ownGroups: self.ownGroups) else {
+            throw ConfigurationError(
+                "\(what) \(path) is readable by other users; set its mode to 0600, or 0640 for a group of the server's user"
+            )
         }
         return text
     }
 
-    /// Reads the file and its mode, whoever may read it. Never waits at a FIFO.
+    /// Whether only the owner, and a group of this process, may read and change a file.
+    ///
+    /// Kubernetes gives the files of a volume the group of the pod (`fsGroup`) and the mode 0440
+    /// or 0660 at each mount.
+    static func isPrivate(mode: mode_t, group: gid_t, ownGroups: Set<gid_t>) -> Bool {
+        mode & 0o007 == 0 && (mode & 0o070 == 0 || ownGroups.contains(group))
+    }
+
+    private static var ownGroups: Set<gid_t> {
+        var groups = [gid_t](repeating: 0, count: max(0, Int(getgroups(0, nil))))
+        let count = getgroups(Int32(groups.count), &groups)
+        return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
+    }
+
+    /// Reads the file and its status, whoever may read it. Never waits at a FIFO.
     ///
     /// Throws `ConfigurationError` if it cannot be read, or is not a regular file of UTF-8 text up
     /// to 1 MiB.
-    static func read(_ path: String, what: String) throws -> (text: String, mode: mode_t) {
+    static func read(_ path: String, what: String) throws -> (text: String, status: stat) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             throw ConfigurationError("\(what) \(path) cannot be read: \(String(cString: strerror(errno)))")
@@ -40,9 +56,10 @@ enum PrivateFile {
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
-            let data = try? file.readToEnd() ?? Data(), let text = String(data: data, encoding: .utf8)
+            let data = try? file.readToEnd() ?? Data(),
+            let text = String(data: data.withoutByteOrderMark, encoding: .utf8)
         else { throw ConfigurationError("\(what) \(path) cannot be read: it is not a text file") }
-        return (text, status.st_mode)
+        return (text, status)
     }
 
     /// Replaces the file's content atomically, also across a power failure; sets mode 0600 and
@@ -157,5 +174,12 @@ enum PrivateFile {
             throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
         }
         try self.synchronize(folderOf: path, what: what)
+    }
+}
+
+extension Data {
+    /// The bytes without the mark of UTF-8 that some editors put before a text.
+    var withoutByteOrderMark: Data {
+        self.starts(with: [0xEF, 0xBB, 0xBF]) ? self.dropFirst(3) : self
     }
 }

@@ -26,7 +26,7 @@ package enum SecretFile {
         guard fstat(descriptor, &status) == 0, status.st_mode & 0o002 == 0 else { throw self.openToAll(file, key) }
         let text: String
         do {
-            text = String(decoding: try handle.readToEnd() ?? Data(), as: UTF8.self)
+            text = String(decoding: (try handle.readToEnd() ?? Data()).withoutByteOrderMark, as: UTF8.self)
         } catch {
             throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
         }

@@ -169,15 +169,17 @@ package struct Administration: Sendable {
     }
 }
 
-/// Runs `body` with the daemon, if one runs, or else with the database, which it opens; with
-/// `admitsMoved` also a database that was moved to another place.
+/// Runs `body` with the daemon, if one runs, or else with the database, which it opens; `creates`
+/// and `admitsMoved` as in `openStore`.
 ///
 /// Throws `AdminSocketError` if a daemon runs and does not answer: then nothing is changed.
 package func withAdministration<Value>(
     _ configuration: Configuration,
+    creates: Bool = false,
     admitsMoved: Bool = false,
     _ body: (Administration) async throws -> Value
 ) async throws -> Value {
     if let daemon = try await Administration(of: configuration) { return try await body(daemon) }
-    return try await LocalServer(configuration, admitsMoved: admitsMoved).whileServing(body)
+    let store = try configuration.openStore(creates: creates, admitsMoved: admitsMoved)
+    return try await LocalServer(configuration, store).whileServing(body)
 }

@@ -1,14 +1,13 @@
 import PushCore
 package import PushStore
 
-/// Keeps the database open while `body` runs; with `admitsMoved` also a database that was moved to
-/// another place.
+/// Keeps the database open while `body` runs; `creates` as in `openStore`.
 package func withStore(
     _ configuration: Configuration,
-    admitsMoved: Bool = false,
+    creates: Bool,
     _ body: (any Store) async throws -> Void
 ) async throws {
-    let store = try configuration.openStore(admitsMoved: admitsMoved)
+    let store = try configuration.openStore(creates: creates)
     let result: Result<Void, any Error>
     do {
         result = .success(try await body(store))
@@ -20,12 +19,14 @@ package func withStore(
 }
 
 extension Configuration {
-    /// Opens the database for a command, while no server has it open. A keyring created now is
-    /// also the server's.
+    /// Opens the database for a command, while no server has it open; with `admitsMoved` also a
+    /// database that was moved to another place. With `creates`, makes it and the keyring, which
+    /// are also the server's, if there are none.
     ///
-    /// Throws `CommandFailure` if the files are another user's.
-    func openStore(admitsMoved: Bool = false) throws -> any Store {
+    /// Throws `CommandFailure` if the files are another user's, or if there is no database.
+    func openStore(creates: Bool = true, admitsMoved: Bool = false) throws -> any Store {
         try self.refuseForeignFiles()
+        if !creates { try self.refuseMissingStore() }
         var options = StoreOptions()
         options.now = self.makeClock().now
         options.admitsMoved = admitsMoved
@@ -36,5 +37,16 @@ extension Configuration {
         options.dayChain = DayKeyFile(self.dayKeys)
         options.mark = TimelineFile(self.timeline)
         return try self.storePlace.open(KeyringFile(self.keyring).loadOrCreate(beside: self.storePlace), options)
+    }
+
+    /// Throws `CommandFailure` if there is no database: a command that was run in the wrong
+    /// folder, or without its configuration, must not make another one. Throws `StoreError` if the
+    /// database's server cannot be asked.
+    private func refuseMissingStore() throws {
+        guard try !self.storePlace.isMade() else { return }
+        throw CommandFailure(
+            "there is no database: \(self.storePlace) \(self.databaseFile == nil ? "has no tables" : "does not exist"); "
+                + "sealpost serve, init and user add create one"
+        )
     }
 }

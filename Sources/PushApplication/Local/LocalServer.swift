@@ -15,10 +15,9 @@ struct LocalServer {
     private let loops: EventLoopGroup
     private let server: HTTPServer
 
-    /// Opens the database. Throws `ConfigurationError`, `StoreError` or `SystemError`.
-    init(_ configuration: Configuration, admitsMoved: Bool) throws {
+    /// Owns the store. Throws `StoreError` or `SystemError`.
+    init(_ configuration: Configuration, _ store: any Store) throws {
         let clock = configuration.makeClock()
-        let store = try configuration.openStore(admitsMoved: admitsMoved)
         self.store = store
         self.loops = try EventLoopGroup(count: 1)
         // The audit has the command's actions; the log is the daemon's, and the command's user

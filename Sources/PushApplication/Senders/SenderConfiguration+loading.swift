@@ -35,7 +35,8 @@ extension SenderConfiguration.APNs {
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
         self.rate = try section.integer("rate", in: 1...1_000_000)
-        self.backgroundInterval = try section.integer("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
+        self.backgroundInterval =
+            try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
     }
 }
 

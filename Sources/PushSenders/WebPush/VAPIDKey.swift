@@ -12,7 +12,8 @@ package struct VAPIDKey: Sendable {
     package init(_ text: Secret<String>) throws(SenderSettingsError) {
         let trimmed = text.exposed.trimmingCharacters(in: .whitespacesAndNewlines)
         do {
-            if trimmed.hasPrefix("-----") {
+            // Tools print text before the key, as OpenSSL does.
+            if trimmed.contains("-----BEGIN ") {
                 self.key = try P256.Signing.PrivateKey(pemRepresentation: trimmed)
             } else {
                 self.key = try P256.Signing.PrivateKey(

@@ -50,6 +50,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case oldestDayKey = "sealpost_day_keys_oldest_timestamp_seconds"
     case lateDayKeys = "sealpost_day_keys_late"
     case identityIgnored = "sealpost_identity_header_ignored_total"
+    case forwardedIgnored = "sealpost_forwarded_ignored_total"
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
     case logLinesDropped = "sealpost_log_lines_dropped_total"
@@ -126,6 +127,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .lateDayKeys: "Day key files, of all servers, with keys that were not destroyed in time."
         case .identityIgnored:
             "Requests whose server.identityHeader was ignored because no trusted proxy sent them."
+        case .forwardedIgnored:
+            "Requests whose server.forwardedField was ignored because no trusted proxy sent them."
         case .signIns: "Checks of credentials that were not in the cache, by outcome."
         case .requestsLimited: "Requests refused because the user's quota was used up, by role."
         case .logLinesDropped:
@@ -144,7 +147,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     var kind: String {
         switch self {
         case .deliveries, .pushRetries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries,
-            .identityIgnored,
+            .identityIgnored, .forwardedIgnored,
             .signIns, .requestsLimited, .writes, .receiptsDropped, .rowsSetAside, .databaseRetries,
             .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
             .requests, .processorTime:

@@ -35,7 +35,7 @@ struct AuditCommand: AsyncParsableCommand {
         var action: String?
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 guard self.limit > 0 else { throw ValidationError("--limit must be at least 1") }
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     var left = self.limit
@@ -77,7 +77,7 @@ struct AuditCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     let result = try await administration.lines("GET", LocalPaths.audit, into: JSONValue.null) {
                         $0 = try JSONValue(reading: $1)

@@ -29,11 +29,18 @@ struct BackupCommand: AsyncParsableCommand {
     @Flag(help: "Copy in this process instead of asking the server; this process must be able to read the database.")
     var direct = false
 
+    @Flag(help: "Back up a database without users, too: usually such a database is not the one that is meant.")
+    var force = false
+
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
             let database = try configuration.databaseFile(insteadUse: "pg_dump or pg_basebackup")
             if !self.direct, let daemon = try await Administration(of: configuration) {
+                if !self.force {
+                    let users = try await daemon.ask("GET", "\(Paths.users)?limit=1")?.elements("Users") ?? []
+                    try self.refuseEmpty(database, hasUsers: !users.isEmpty)
+                }
                 try await self.backUp(by: daemon)
             } else {
                 try configuration.refuseForeignFiles()
@@ -43,11 +50,18 @@ struct BackupCommand: AsyncParsableCommand {
                 if let fault = RootFolder(of: self.file, isForNewFile: true).fault {
                     throw CommandFailure("\(self.file): \(fault)")
                 }
+                if !self.force { try self.refuseEmpty(database, hasUsers: database.hasUsers()) }
                 let keyring = try KeyringFile(configuration.keyring).load()
                 try await CopyWatch().run { try database.backUp(to: self.file, keyring: keyring, begins: $0) }
             }
             self.output.show(.object([.init("File", .string(self.file))]), "backup written to \(self.file)")
         }
+    }
+
+    /// A command that was run with another configuration would copy a database that nobody uses.
+    private func refuseEmpty(_ database: SQLiteDatabase, hasUsers: Bool) throws(CommandFailure) {
+        guard !hasUsers else { return }
+        throw CommandFailure("the database \(database) has no users; name its configuration, or add --force")
     }
 
     private func backUp(by daemon: Administration) async throws {

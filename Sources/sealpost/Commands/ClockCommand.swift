@@ -24,7 +24,7 @@ struct ClockCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let answer = try await withAdministration(self.options.load()) { administration in
                     try await administration.ask("POST", LocalPaths.clock)
                 }

@@ -63,7 +63,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
             guard let id else { return try await withAdministration(configuration, self.listFailed) }
             guard NotificationID(id) != nil else {

@@ -25,12 +25,12 @@ struct DoctorCommand: AsyncParsableCommand {
             let configuration = try self.options.load()
             try configuration.continueAsOwner()
             findings =
-                [Finding(.ok, "configuration", self.options.file ?? "the defaults")]
+                [Finding(.ok, "configuration", "\(self.options.file)")]
                 + (try await Doctor(configuration: configuration).examine(online: self.online))
         } catch let error as ConfigurationError {
-            findings = [Finding(.fail, "configuration", error.description)]
+            findings = [Finding(.fail, "configuration", "\(error.description) (\(self.options.file))")]
         } catch let error as CommandFailure {
-            findings = [Finding(.fail, "files", error.description)]
+            findings = [Finding(.fail, "files", "\(error.description) (configuration: \(self.options.file))")]
         }
         for finding in findings { self.output.show(finding.json, finding.description) }
         if findings.contains(where: { $0.grade == .fail }) { throw ExitCode(1) }

@@ -27,13 +27,13 @@ struct HealthCommand: AsyncParsableCommand {
 
     func validate() throws {
         if !(1...60).contains(self.timeout) { throw ValidationError("--timeout must be 1 to 60 seconds") }
-        if let address, SocketAddress(address) == nil {
-            throw ValidationError("--address must be a numeric address and a port, or unix: and a path")
+        if let address, SocketAddress.listening(at: address) == nil {
+            throw ValidationError("--address must be a numeric address and a port, a port alone, or unix: and a path")
         }
     }
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let check = try self.check
             let answer = try await check.ask(self.ready ? .isReady : .isAlive, timeout: .seconds(self.timeout))
             let result = JSONValue.object([
@@ -49,7 +49,7 @@ struct HealthCommand: AsyncParsableCommand {
         get throws {
             do {
                 let configuration = try self.options.load()
-                guard let address = self.address.flatMap(SocketAddress.init) else {
+                guard let address = self.address.flatMap(SocketAddress.listening(at:)) else {
                     return try HealthCheck(configuration)
                 }
                 return try HealthCheck(address, isSecure: configuration.tls != nil)

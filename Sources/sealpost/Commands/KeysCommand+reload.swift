@@ -20,7 +20,7 @@ extension KeysCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 let watch = RewrapWatch()
                 let last = try await withAdministration(configuration) { administration in

@@ -26,7 +26,7 @@ struct KeysCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 let daemon = try await Administration(of: configuration)
                 if daemon == nil { try configuration.refuseForeignFiles() }
@@ -78,7 +78,7 @@ struct KeysCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 let daemon = try await self.change.daemon(of: configuration)
                 let result =
@@ -108,7 +108,7 @@ struct KeysCommand: AsyncParsableCommand {
         var number: UInt32
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 let daemon = try await self.change.daemon(of: configuration)
                 let result =

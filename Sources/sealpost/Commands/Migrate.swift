@@ -6,7 +6,7 @@ import PushStore
 struct Migrate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Migrate the database's schema.",
-        discussion: "`serve` migrates automatically; this command does so beforehand."
+        discussion: "`serve` migrates automatically; this command does so beforehand. It creates no database."
     )
 
     @OptionGroup var options: ConfigurationOptions
@@ -14,9 +14,9 @@ struct Migrate: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
-            try await withStore(configuration) { _ in }
+            try await withStore(configuration, creates: false) { _ in }
             let place = "\(configuration.storePlace)"
             self.output.show(.object([.init("Database", .string(place))]), "\(place) is up to date")
         }

@@ -29,7 +29,7 @@ struct MoveCommand: AsyncParsableCommand {
     var to: String
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
             let file = try configuration.databaseFile(insteadUse: "pg_dump and pg_restore")
             try configuration.refuseForeignFiles()

@@ -30,7 +30,7 @@ struct RestoreCommand: AsyncParsableCommand {
     var withoutHash = false
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
             let database = try configuration.databaseFile(insteadUse: "pg_restore or psql")
             try configuration.refuseForeignFiles()

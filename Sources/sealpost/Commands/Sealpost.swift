@@ -25,11 +25,23 @@ struct Sealpost: AsyncParsableCommand {
 
 /// The options of every command that uses the database.
 struct ConfigurationOptions: ParsableArguments {
-    @Option(name: .customLong("config"), help: "The configuration file. Default: built-in settings.")
-    var file: String?
+    @Option(
+        name: .customLong("config"),
+        help: """
+            The configuration file. Default: SEALPOST_CONFIG, else ./sealpost.yaml, else /etc/sealpost/sealpost.yaml, else the built-in \
+            settings.
+            """
+    )
+    var option: String?
+
+    /// The file that the command uses, which its errors name.
+    var file: ConfigurationFile {
+        ConfigurationFile(option: self.option, environment: ProcessInfo.processInfo.environment)
+    }
 
     func load() throws -> Configuration {
-        try Configuration.load(file: self.file, environment: ProcessInfo.processInfo.environment)
+        try self.file.refuseForeign()
+        return try Configuration.load(file: self.file.path, environment: ProcessInfo.processInfo.environment)
     }
 }
 

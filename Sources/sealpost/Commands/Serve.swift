@@ -12,7 +12,7 @@ struct Serve: AsyncParsableCommand {
     @OptionGroup var options: ConfigurationOptions
 
     func run() async throws {
-        try await reportingErrors {
+        try await reportingErrors(using: self.options.file) {
             let protection = MemoryProtection()
             let configuration = try self.options.load()
             if geteuid() == 0 { try configuration.refuseForeignFiles(ofServer: true) }

@@ -24,7 +24,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 try configuration.refuseForeignFiles()
                 let keys = try SigningKeyFile(configuration.signingKeys).load().keys
@@ -53,7 +53,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 try configuration.refuseForeignFiles()
                 let path = configuration.signingKeys
@@ -79,7 +79,7 @@ struct SigningKeysCommand: AsyncParsableCommand {
         var number: UInt32
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 try configuration.refuseForeignFiles()
                 let path = configuration.signingKeys

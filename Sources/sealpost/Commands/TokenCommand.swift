@@ -34,7 +34,7 @@ struct TokenCommand: AsyncParsableCommand {
         var expiresIn: Int?
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 let lifetime = Duration.seconds(self.expiresIn ?? configuration.sessionExpiresIn)
                 guard BearerToken.lifetime.contains(lifetime) else {
@@ -67,7 +67,7 @@ struct TokenCommand: AsyncParsableCommand {
         var user: String?
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 if let user, Username(user) == nil { throw ValidationError("\"\(user)\" is not a user name") }
                 try await withAdministration(try self.options.load()) { administration in
                     let query = self.user.map { [("user", $0)] } ?? []
@@ -108,7 +108,7 @@ struct TokenCommand: AsyncParsableCommand {
         var prefix: String
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 guard let prefix = TokenPrefix(self.prefix) else { throw self.missing }
                 try await withAdministration(try self.options.load()) { administration in
                     do {

@@ -29,7 +29,7 @@ extension UserCommand {
         var expiresIn: Int?
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 var order: [JSONValue.Member] = []
                 if let expiresIn {
                     guard EnrolmentCode.lifetime.contains(.seconds(expiresIn)) else {
@@ -68,7 +68,7 @@ extension UserCommand {
         }
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let path = Paths.userTags(try self.user.segment)
                 let changed = JSONValue.object([.init("Tags", .array(self.tags.map { .string($0) }))])
                 try await self.user.asking(try self.options.load()) { administration in

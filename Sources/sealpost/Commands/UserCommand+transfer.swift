@@ -24,7 +24,7 @@ extension UserCommand {
         var withHashes = false
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let (file, target) = (self.file, "\(LocalPaths.users)?hashes=\(self.withHashes)")
                 try await withAdministration(try self.options.load(), admitsMoved: true) { administration in
                     let output = try LineOutput(file)
@@ -63,7 +63,7 @@ extension UserCommand {
         var withHashes = false
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
                 let data = try self.read()
                 let target = "\(LocalPaths.users)?dry=\(self.dryRun)&hashes=\(self.withHashes)"

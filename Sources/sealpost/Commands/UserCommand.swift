@@ -48,13 +48,13 @@ struct UserCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 guard Username(self.name) != nil else {
                     throw ValidationError("\"\(self.name)\" is not 1 to 100 letters, digits, -, _, @, # or .")
                 }
                 let configuration = try self.options.load()
                 let user = JSONValue.object(try self.members)
-                try await withAdministration(configuration) { administration in
+                try await withAdministration(configuration, creates: true) { administration in
                     let added = try await administration.ask("POST", Paths.users, user) ?? .null
                     self.output.show(added, "user \(self.name) created with the role \(self.role.rawValue)")
                 }
@@ -85,7 +85,7 @@ struct UserCommand: AsyncParsableCommand {
         @OptionGroup var output: OutputOptions
 
         func run() async throws {
-            try await reportingErrors(json: self.output.json) {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
                 try await withAdministration(try self.options.load()) { administration in
                     var list = self.output.list(["NAME", "ROLE", "SINCE", "APPS", "PASSWORD", "STATE"])
                     try await administration.list(Paths.users, "Users") { user in

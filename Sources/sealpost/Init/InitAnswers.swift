@@ -26,9 +26,9 @@ struct InitAnswers {
     // MARK: Checks
 
     static func listen(_ text: String) throws(InitRefusal) -> String {
-        guard let address = SocketAddress(text) else {
+        guard let address = SocketAddress.listening(at: text) else {
             throw InitRefusal(
-                "\"\(text)\" is not an address; use a numeric address with a port, such as 127.0.0.1:8080, or unix:/PATH"
+                "\"\(text)\" is not an address; use a numeric address with a port, such as 127.0.0.1:8080, a port alone, or unix:/PATH"
             )
         }
         return "\(address)"

@@ -34,7 +34,7 @@ struct Initialization {
         try configuration.refuseForeignFiles()
         var lines = try self.makeKeys(configuration)
         let now = configuration.makeClock().now()
-        try await withStore(configuration) { store in
+        try await withStore(configuration, creates: true) { store in
             guard let name = self.answers.administrator, let password else { return }
             let isAdded = try await store.addUser(
                 name,

@@ -154,6 +154,7 @@ def live(root, program, old, new):
     require_installed(root)
     for line in readme_commands():
         root.run("sh", "-c", f"cd /root && {line}")
+    require_private(root, (f"{STATE}/keyring", 0o600), (f"{STATE}/sealpost.db", 0o600))
     root.serve()
     id = post(root)
     require_fetched(root, id, "the installation")
@@ -206,12 +207,10 @@ def require_version(root, program):
 
 
 def require_installed(root):
-    """The folder and its keys belong to the service's user alone, and nothing was started."""
-    uid = int(root.run("id", "--user", "sealpost"))
-    for path, mode in ((STATE, 0o700), (f"{STATE}/keyring", 0o600), (f"{STATE}/sealpost.db", 0o600)):
-        found = (root.path / path).stat()
-        if found.st_uid != uid or stat.S_IMODE(found.st_mode) != mode:
-            raise SystemExit(f"{path} is of {found.st_uid} and has the mode {stat.S_IMODE(found.st_mode):o}")
+    """The folder belongs to the service's user alone, and nothing was made in it or started."""
+    require_private(root, (STATE, 0o700))
+    if list((root.path / STATE).iterdir()):
+        raise SystemExit("the installation has made files of the server")
     if CONFIGURATION not in root.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "sealpost"):
         raise SystemExit("the configuration is no conffile")
     root.run("runuser", "-u", "sealpost", "--", "sealpost", "doctor", "--config", CONFIGURATION)
@@ -219,6 +218,15 @@ def require_installed(root):
     for unit in ("multi-user.target.wants/sealpost.service", "sockets.target.wants/sealpost.socket"):
         if not (root.path / "etc/systemd/system" / unit).is_symlink():
             raise SystemExit(f"{unit} is not enabled")
+
+
+def require_private(root, *files):
+    """The files belong to the service's user alone."""
+    uid = int(root.run("id", "--user", "sealpost"))
+    for path, mode in files:
+        found = (root.path / path).stat()
+        if found.st_uid != uid or stat.S_IMODE(found.st_mode) != mode:
+            raise SystemExit(f"{path} is of {found.st_uid} and has the mode {stat.S_IMODE(found.st_mode):o}")
 
 
 def readme_commands():

@@ -1,0 +1,53 @@
+import Foundation
+import Glibc
+
+/// The file from which a command reads its configuration.
+///
+/// It is the one that `--config` names, else the one that `SEALPOST_CONFIG` names, else the first
+/// usual file that exists.
+package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
+    /// The variable that names a file.
+    static let variable = "SEALPOST_CONFIG"
+    /// The usual files, in their order: one in the working folder, and the Debian package's.
+    package static let usual = ["./sealpost.yaml", "/etc/sealpost/sealpost.yaml"]
+
+    /// `nil`: there is no file, and the built-in settings are used.
+    package let path: String?
+    /// Whether somebody named the file.
+    private let isNamed: Bool
+
+    /// `isThere` tells whether a usual file exists.
+    package init(
+        option: String?,
+        environment: [String: String],
+        isThere: (String) -> Bool = Self.isThere
+    ) {
+        let named = option ?? environment[Self.variable]
+        self.path = named ?? Self.usual.first(where: isThere)
+        self.isNamed = named != nil
+    }
+
+    /// Throws `ConfigurationError` for a file that nobody named and another user may have put
+    /// there, such as one in a folder for temporary files.
+    package func refuseForeign() throws(ConfigurationError) {
+        var status = stat()
+        guard !self.isNamed, let path, stat(path, &status) == 0 else { return }
+        guard [0, geteuid()].contains(status.st_uid), status.st_mode & 0o002 == 0 else {
+            throw ConfigurationError("\(path) may be another user's; if you trust it, name it with --config")
+        }
+    }
+
+    /// Whether the file exists, also if it cannot be read: then the command fails rather than use
+    /// another one.
+    package static func isThere(_ path: String) -> Bool {
+        var status = stat()
+        // A working folder that the process may not search, such as root's for the service's user,
+        // has no configuration of this user's.
+        return stat(path, &status) == 0 || errno == EACCES && path.hasPrefix("/")
+    }
+
+    /// The configuration, as messages name it.
+    package var description: String {
+        self.path ?? "built-in settings, as there is no \(Self.usual.joined(separator: " and no "))"
+    }
+}

@@ -1,0 +1,27 @@
+import ServiceLifecycle
+
+/// Lets changed certificates and credentials take effect within a minute, without a signal.
+struct FileWatchService: Service {
+    /// A change takes effect at the second look after it.
+    private static let interval = Duration.seconds(20)
+
+    let parts: ApplicationParts
+
+    /// Looks at intervals, until shutdown.
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                // Shutdown ends the sleep early, and the loop's condition sees it.
+                try? await Task.sleep(for: Self.interval)
+                if !Task.isCancelled { await self.look() }
+            }
+        }
+    }
+
+    func look() async {
+        let files = self.parts.watchedFiles
+        // A thread of its own, as a network file system can block. Looking throws nothing.
+        let readers = (try? await onThread { files.look() }) ?? []
+        for reader in readers { self.parts.reload(reader) }
+    }
+}

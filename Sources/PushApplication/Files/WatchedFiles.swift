@@ -1,0 +1,72 @@
+import PushCore
+import Synchronization
+
+/// The files whose changes take effect without a signal: certificates and credentials.
+///
+/// The keyring and the signing keys are not among them: their commands change them, and the
+/// operator copies a new key before it is used.
+final class WatchedFiles: Sendable {
+    /// The reader of some of the files.
+    enum Reader: Hashable, Sendable {
+        case certificates
+        case sender(Platform)
+        case eventWebhook
+    }
+
+    private let paths: [Reader: [String]]
+    // A lock, because a signal may come at any time.
+    private let watch: Mutex<FileWatch<Reader>>
+
+    /// Takes the first marks, so create it before the files are read.
+    init(_ configuration: Configuration) {
+        var paths: [Reader: [String]] = [:]
+        if let tls = configuration.tls { paths[.certificates] = tls.files }
+        for (name, sender) in configuration.senders where !sender.credentialFiles.isEmpty {
+            paths[.sender(name)] = sender.credentialFiles
+        }
+        if let webhook = configuration.events.webhook { paths[.eventWebhook] = [webhook.secretFile] }
+        self.paths = paths
+        self.watch = Mutex(FileWatch(Self.marks(of: paths)))
+    }
+
+    /// Whether there are any.
+    var isEmpty: Bool { self.paths.isEmpty }
+
+    /// Looks at all files; returns the readers that read theirs again now. Blocks.
+    func look() -> Set<Reader> {
+        let marks = Self.marks(of: self.paths)
+        return self.watch.withLock { $0.look(marks) }
+    }
+
+    /// Notes that all readers read their files now. Blocks.
+    func noteRead() {
+        let marks = Self.marks(of: self.paths)
+        self.watch.withLock { $0.noteRead(marks) }
+    }
+
+    private static func marks(of paths: [Reader: [String]]) -> [Reader: [FileMark?]] {
+        paths.mapValues { $0.map { FileMark(of: $0) } }
+    }
+}
+
+extension Configuration.TLS {
+    fileprivate var files: [String] {
+        let identities = [self.identity] + self.additional
+        return identities.flatMap { [$0.certificate, $0.privateKey] }
+            + [self.clientCA, self.clientCRL].compactMap(\.self)
+    }
+}
+
+extension SenderConfiguration {
+    /// The files that a reload reads.
+    fileprivate var credentialFiles: [String] {
+        switch self {
+        case .apns(let apns): [apns.keyFile, apns.sandbox?.keyFile].compactMap(\.self)
+        case .fcm(let fcm): [fcm.serviceAccount]
+        case .wns(let wns): [wns.clientSecretFile]
+        case .webhook(let webhook): [webhook.secretFile]
+        // Another key of Web Push would invalidate every subscription.
+        case .webPush, .stream: []
+        }
+    }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushApplication
+@testable import sealpost
+
+/// Which configuration and which database a command uses, and what it creates.
+@Suite(.timeLimit(.minutes(5))) struct ConfigurationFileTests {
+    private let folder: TemporaryFolder
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+    }
+
+    private func run(_ command: String, environment: [String: String] = [:]) async throws -> ChildProcess.Ended {
+        let words = command.split(separator: " ").map(String.init)
+        return try await Daemon.run(words, in: self.folder, environment: environment)
+    }
+
+    @Test(arguments: [
+        ("a", "b", ConfigurationFile.usual, "a"), (nil, "b", ConfigurationFile.usual, "b"),
+        (nil, nil, ConfigurationFile.usual, "./sealpost.yaml"),
+        (nil, nil, ["/etc/sealpost/sealpost.yaml"], "/etc/sealpost/sealpost.yaml"), (nil, nil, [], nil),
+    ])
+    func theFirstFileThatIsNamedOrThereIsUsed(option: String?, variable: String?, there: [String], path: String?) {
+        let environment = variable.map { ["SEALPOST_CONFIG": $0] } ?? [:]
+        let file = ConfigurationFile(option: option, environment: environment, isThere: there.contains)
+        #expect(file.path == path)
+        #expect("\(file)".contains(path ?? "built-in settings, as there is no ./sealpost.yaml"))
+    }
+
+    @Test func aCommandFindsItsConfigurationAndNamesItWhenItFails() async throws {
+        try "database: own/push.db".write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        #expect(try await self.run("user add alice --no-password").code == 0)
+        #expect(FileManager.default.fileExists(atPath: self.folder.file("own/push.db")))
+        let failed = try await self.run("user remove bob")
+        #expect(failed.code == 1 && failed.errors.hasSuffix("sealpost: configuration: ./sealpost.yaml\n"))
+        let json = try await self.run("user remove bob --json")
+        #expect(try JSONValue(reading: Array(json.errors.utf8)).field("configuration") == "./sealpost.yaml")
+        let other = ["SEALPOST_CONFIG": "none.yaml"]
+        let missing = try await self.run("user list", environment: other)
+        #expect(missing.code == 78 && missing.errors.contains("none.yaml: cannot be read"), "\(missing.errors)")
+        #expect(try await self.run("user list --config sealpost.yaml", environment: other).code == 0)
+        #expect(try await self.run("doctor").output.hasPrefix("ok   configuration: ./sealpost.yaml\n"))
+    }
+
+    @Test func aFileThatOthersMayWriteIsUsedOnlyIfNamed() async throws {
+        let file = self.folder.file("sealpost.yaml")
+        try "database: own/push.db".write(toFile: file, atomically: true, encoding: .utf8)
+        try #require(chmod(file, 0o666) == 0)
+        let refused = try await self.run("user add alice --no-password")
+        #expect(refused.code == 78 && refused.errors.contains("name it with --config"), "\(refused.errors)")
+        #expect(try await self.run("user add alice --no-password --config sealpost.yaml").code == 0)
+    }
+
+    /// A command in the wrong folder, or with a forgotten `--config`, must not use a new database.
+    @Test(arguments: [
+        "user list", "user import -", "user export -", "user passwd alice --password-stdin", "user role alice admin",
+        "user remove alice", "user code alice", "user tags alice", "token list", "token create alice",
+        "audit list", "audit verify", "deliveries 1", "keys list", "keys rotate", "keys rotate --direct", "keys reload",
+        "keys remove 1", "signing-keys list", "signing-keys rotate", "migrate", "clock accept", "backup copy.db",
+        "backup copy.db --direct", "restore copy.db", "move --to postgres://nobody@127.0.0.1:1/x",
+    ])
+    func aCommandThatNeedsADatabaseCreatesNone(command: String) async throws {
+        let ended = try await self.run(command)
+        #expect(ended.code != 0 && ended.output.isEmpty, "\(ended.output)")
+        #expect(ended.errors.contains(/does not exist|is missing/), "\(ended.errors)")
+        #expect(ended.errors.contains("built-in settings, as there is no ./sealpost.yaml"), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == [])
+    }
+
+    @Test func aMissingDatabaseIsReportedWithTheCommandsThatCreateOne() async throws {
+        let file = try await self.run("user list")
+        let text =
+            "there is no database: var/sealpost.db does not exist; sealpost serve, init and user add create one\n"
+        #expect(file.code == 1 && file.errors.hasPrefix("sealpost: \(text)"), "\(file.errors)")
+        let environment = ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]
+        let server = try await self.run("migrate", environment: environment)
+        #expect(server.code == 1 && server.errors.contains(" has no tables; sealpost serve, init"), "\(server.errors)")
+        #expect(try await self.run("user add alice --no-password", environment: environment).code == 0)
+        #expect(try await self.run("migrate", environment: environment).code == 0)
+    }
+
+    /// A missing keyring is not the reason, and a restart helps as soon as the database answers.
+    @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
+    func aDatabaseServerThatRefusesConnectionsIsReported(command: String) async throws {
+        let environment = [
+            "SEALPOST_DATABASE": "postgres://nobody@127.0.0.1:1/x?sslmode=disable",
+            "SEALPOST_SERVER_LISTEN": "127.0.0.1:0",
+        ]
+        let ended = try await self.run(command, environment: environment)
+        #expect(ended.code == 1 && ended.errors.contains("Connection refused"), "\(ended.errors)")
+        #expect(!ended.errors.contains("keyring"), "\(ended.errors)")
+        #expect(!FileManager.default.fileExists(atPath: self.folder.file("var/keyring")))
+    }
+
+    @Test func aDatabaseWithoutUsersIsBackedUpOnlyByForce() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
+        let daemon = try await Daemon(in: self.folder)
+        for options in ["", " --direct"] {
+            let refused = try await self.run("backup copy.db\(options)")
+            #expect(refused.code == 1 && refused.errors.contains("var/sealpost.db has no users; "), "\(refused.errors)")
+            #expect(!FileManager.default.fileExists(atPath: self.folder.file("copy.db")))
+            let made = try await self.run("backup copy.db --force\(options)")
+            #expect(made.code == 0, "\(made.errors)")
+            try FileManager.default.removeItem(atPath: self.folder.file("copy.db"))
+        }
+        #expect(await daemon.terminate() == 0)
+    }
+
+    @Test func theDoctorCreatesNoKeyOfWebPush() async throws {
+        let yaml = "senders: {web: {type: webpush, subject: 'mailto:a@example.com', keyFile: vapid.pem}}"
+        try yaml.write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        let ended = try await self.run("doctor")
+        #expect(ended.output.contains("warn senders.web.keyFile: vapid.pem does not exist; "), "\(ended.output)")
+        #expect(!FileManager.default.fileExists(atPath: self.folder.file("vapid.pem")))
+    }
+}
