@@ -218,7 +218,8 @@ struct ApplicationParts: Sendable {
             proxies: self.configuration.proxies,
             responder: responder,
             counts: self.connections,
-            makeStream: self.tls?.acceptor.accept
+            makeStream: self.tls?.acceptor.accept,
+            onBadProxyHeader: self.configuration.onBadProxyHeader(logger: self.logger)
         )
     }
 
@@ -336,6 +337,19 @@ extension ApplicationParts {
             MetricSample(.eventsDropped, [:], Double(counts.dropped)),
             MetricSample(.eventsPaused, [:], self.eventStatus.isPaused ? 1 : 0),
         ]
+    }
+}
+
+extension Configuration {
+    /// `nil` unless trusted proxies send headers of the PROXY protocol.
+    func onBadProxyHeader(logger: Logger) -> (@Sendable (PeerAddress) -> Void)? {
+        guard self.readsProxyHeaders else { return nil }
+        return { peer in
+            logger.warning(
+                "connection of a trusted proxy closed, as it began without a header of the PROXY protocol",
+                metadata: ["peer": "\(peer)"]
+            )
+        }
     }
 }
 

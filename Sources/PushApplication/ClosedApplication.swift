@@ -42,7 +42,8 @@ struct ClosedApplication {
                 settings: ServerSettings(configuration, platforms: [:]),
                 logger: logger
             ),
-            makeStream: tls?.acceptor.accept
+            makeStream: tls?.acceptor.accept,
+            onBadProxyHeader: configuration.onBadProxyHeader(logger: logger)
         )
     }
 

@@ -28,6 +28,7 @@ package final class HTTPServer: Sendable {
     private let responder: any Responder
     private let grace: Duration
     private let makeStream: StreamMaker?
+    private let onBadProxyHeader: (@Sendable (PeerAddress) -> Void)?
     private let identifiesProcesses: Bool
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
@@ -39,6 +40,9 @@ package final class HTTPServer: Sendable {
 
     /// Creates a server. With `identifiesProcesses`, it serves only processes at unix sockets, and
     /// each request has its process's user.
+    ///
+    /// With `onBadProxyHeader`, each connection of a trusted proxy begins with a header of the
+    /// PROXY protocol, which names the client; the server calls it for each malformed one.
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
@@ -48,6 +52,7 @@ package final class HTTPServer: Sendable {
         responder: any Responder,
         counts: ConnectionCounts = ConnectionCounts(),
         makeStream: StreamMaker? = nil,
+        onBadProxyHeader: (@Sendable (PeerAddress) -> Void)? = nil,
         identifiesProcesses: Bool = false
     ) {
         self.listeners = listeners
@@ -58,6 +63,7 @@ package final class HTTPServer: Sendable {
         self.counts = counts
         self.grace = grace
         self.makeStream = makeStream
+        self.onBadProxyHeader = onBadProxyHeader
         self.identifiesProcesses = identifiesProcesses
         self.perLoop = loops.loops.map(LoopConnections.init)
     }
@@ -180,8 +186,8 @@ package final class HTTPServer: Sendable {
     private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
         // Out of memory or of watches: the socket is already closed, and no answer can be sent.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
-        guard let stream = await self.stream(over: descriptor, share) else { return descriptor.close() }
-        await self.connection(stream, peer, share).serve()
+        guard let (stream, client) = await self.open(descriptor, peer, share) else { return descriptor.close() }
+        await self.connection(stream, client, share).serve()
     }
 
     /// Answers a refused connection, without TLS.
@@ -193,12 +199,37 @@ package final class HTTPServer: Sendable {
         await self.connection(SocketStream(descriptor), peer, share).refuseConnection(refusal)
     }
 
-    private func stream(over descriptor: Descriptor, _ share: LoopConnections) async -> (any ByteStream)? {
-        guard let makeStream else { return SocketStream(descriptor) }
+    /// The stream, and the client: the peer, or the one that the header of a load balancer names.
+    private func open(_ descriptor: Descriptor, _ peer: PeerAddress, _ share: LoopConnections) async
+        -> (any ByteStream, PeerAddress)?
+    {
+        let hasHeader = self.onBadProxyHeader != nil && self.proxies.contains(peer)
+        guard hasHeader || self.makeStream != nil else { return (SocketStream(descriptor), peer) }
         share.insert(opening: descriptor)
         defer { share.remove(opening: descriptor) }
-        // `makeStream` reports its failures itself, and without a stream no answer can be sent.
-        return await descriptor.cancellingWaits { try? await makeStream(descriptor) }
+        return await descriptor.cancellingWaits {
+            guard let client = hasHeader ? await self.client(on: descriptor, behind: peer) : peer else { return nil }
+            guard let makeStream = self.makeStream else { return (SocketStream(descriptor), client) }
+            // `makeStream` reports its failures itself, and without a stream no answer can be
+            // sent.
+            return (try? await makeStream(descriptor)).map { ($0, client) }
+        }
+    }
+
+    /// `nil` if the load balancer sends no header, or a malformed one: then nobody knows the
+    /// client.
+    private func client(on descriptor: Descriptor, behind peer: PeerAddress) async -> PeerAddress? {
+        let timeout = self.admission.withLock { $0.limits.headerTimeout }
+        do throws(ProxyHeader.Failure) {
+            switch try await ProxyHeader.receive(on: descriptor, until: .now + timeout) {
+            case .client(let address): return .ip(address)
+            case .balancer: return peer
+            }
+        } catch {
+            // Balancers check a port by a connection without bytes.
+            if error == .malformed { self.onBadProxyHeader?(peer) }
+            return nil
+        }
     }
 
     private func connection(

@@ -198,6 +198,7 @@ import Testing
             "server: {identityHeader: X-Remote-User}",
             "server.identityHeader: it needs trustedProxies, which is empty"
         ),
+        ("server: {proxyProtocol: true}", "server.proxyProtocol: it needs trustedProxies, which is empty"),
         ("server: {names: ['push.example:8080']}", "server.names: \"push.example:8080\" must be a host without scheme"),
         ("server: {names: ['https://push.example']}", "server.names: \"https://push.example\" must be a host without"),
         ("server: {names: ['*.example']}", "server.names: \"*.example\" must be a host without scheme"),

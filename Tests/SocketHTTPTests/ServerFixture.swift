@@ -48,6 +48,7 @@ func withServer<Result: Sendable>(
     grace: Duration = .seconds(10),
     loops count: Int = 2,
     makeStream: HTTPServer.StreamMaker? = nil,
+    onBadProxyHeader: (@Sendable (PeerAddress) -> Void)? = nil,
     identifiesProcesses: Bool = false,
     responder: (any Responder)? = nil,
     answer: @Sendable @escaping (Request) async -> Response = echo,
@@ -67,6 +68,7 @@ func withServer<Result: Sendable>(
         grace: grace,
         responder: responder ?? TestResponder(answer: answer),
         makeStream: makeStream,
+        onBadProxyHeader: onBadProxyHeader,
         identifiesProcesses: identifiesProcesses
     )
     return try await withThrowingTaskGroup(of: Result?.self) { group in

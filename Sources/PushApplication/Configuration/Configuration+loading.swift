@@ -122,6 +122,10 @@ extension Configuration {
         }
         let fields = TrustedProxies.Field.allCases.map(\.rawValue)
         self.forwardedField = try section.string("forwardedField", oneOf: fields) ?? self.forwardedField
+        self.readsProxyHeaders = try section.bool("proxyProtocol") ?? self.readsProxyHeaders
+        guard !self.readsProxyHeaders || !self.trustedProxies.isEmpty else {
+            throw section.error("proxyProtocol", nil, "it needs trustedProxies, which is empty")
+        }
         self.identityHeader = try section.string("identityHeader")
         if let identityHeader {
             guard IdentityField(identityHeader) != nil else {

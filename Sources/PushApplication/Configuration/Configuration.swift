@@ -17,6 +17,8 @@ package struct Configuration: Sendable {
     /// Address blocks, or `unix`.
     var trustedProxies: [String] = []
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
+    /// Whether trusted proxies send headers of the PROXY protocol.
+    var readsProxyHeaders = false
     /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign
     /// in no user.
     var identityHeader: String?

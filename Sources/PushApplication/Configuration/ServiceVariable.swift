@@ -3,18 +3,39 @@ import SocketHTTP
 /// The variables that Kubernetes sets in each pod for a service, here for one whose name begins
 /// with `sealpost`: <https://kubernetes.io/docs/tutorials/services/connect-applications-service/>.
 enum ServiceVariable {
-    /// Whether name and value have the form of one. A misspelt key does not have it.
+    private static let protocols = ["TCP", "UDP", "SCTP"]
+
+    /// Whether name and value have the form of one, such as `SEALPOST_SERVICE_HOST` with an
+    /// address. A misspelt key does not have it.
     static func isOne(_ name: String, _ value: String) -> Bool {
-        if name.wholeMatch(of: /\w+_SERVICE_HOST|\w+_PORT_\d+_(TCP|UDP|SCTP)_ADDR/) != nil {
-            return IPAddress(value) != nil
+        if name.hasSuffix("_SERVICE_HOST") { return IPAddress(value) != nil }
+        // A port with a name has the name at the end.
+        if name.hasSuffix("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") { return UInt16(value) != nil }
+        var words = name.split(separator: "_").map(String.init)
+        guard let last = words.popLast() else { return false }
+        if last == "PORT", !self.endsInPort(words) { return self.isURL(value) }
+        if self.endsInPort(words + [last]) { return self.isURL(value) }
+        guard self.endsInPort(words) else { return false }
+        switch last {
+        case "PROTO": return self.protocols.contains(value.uppercased())
+        case "PORT": return UInt16(value) != nil
+        case "ADDR": return IPAddress(value) != nil
+        default: return false
         }
-        if name.wholeMatch(of: /\w+_SERVICE_PORT(_\w+)?|\w+_PORT_\d+_(TCP|UDP|SCTP)_PORT/) != nil {
-            return UInt16(value) != nil
+    }
+
+    /// Whether the last words are a port and its protocol, such as `PORT`, `8080`, `TCP`.
+    private static func endsInPort(_ words: [String]) -> Bool {
+        let end = Array(words.suffix(3))
+        return end.count == 3 && end[0] == "PORT" && UInt16(end[1]) != nil && self.protocols.contains(end[2])
+    }
+
+    /// Whether it is a protocol, an address and a port, such as `tcp://10.96.0.10:8080`.
+    private static func isURL(_ value: String) -> Bool {
+        let parts = value.split(separator: ":")
+        guard parts.count > 2, let port = parts.last, self.protocols.contains(parts[0].uppercased()) else {
+            return false
         }
-        if name.wholeMatch(of: /\w+_PORT_\d+_(TCP|UDP|SCTP)_PROTO/) != nil {
-            return ["tcp", "udp", "sctp"].contains(value)
-        }
-        guard name.wholeMatch(of: /\w+_PORT(_\d+_(TCP|UDP|SCTP))?/) != nil else { return false }
-        return value.wholeMatch(of: /(tcp|udp|sctp):\/\/\S+:\d+/) != nil
+        return parts[1].hasPrefix("//") && parts[1].count > 2 && UInt16(port) != nil
     }
 }

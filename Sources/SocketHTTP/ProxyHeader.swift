@@ -1,0 +1,93 @@
+internal import Glibc
+
+/// The header of the PROXY protocol, with which a load balancer names its client before the first
+/// byte of TLS or HTTP: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>.
+package enum ProxyHeader {
+    /// The sender of the bytes behind the header.
+    package enum Source: Sendable, Hashable {
+        case client(IPAddress)
+        /// The load balancer itself, as for its health check, or a client without an IP address.
+        case balancer
+    }
+
+    /// What to do after the bytes that were read.
+    package enum Step: Sendable, Hashable {
+        /// Read exactly so many bytes more. None of them is behind the header.
+        case read(Int)
+        case complete(Source)
+        case malformed
+    }
+
+    /// The shortest header: `PROXY UNKNOWN` and the end of its line.
+    private static let shortest = 15
+    /// The longest line of version 1, section 2.1.
+    private static let longestLine = 107
+    /// The beginning of version 2, before its variable part.
+    private static let fixedPart = 16
+    /// The most bytes that version 2 may add for addresses and further values.
+    private static let longestPart = 2048
+    private static let lineStart = Array("PROXY ".utf8)
+    private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
+
+    package static func step(after bytes: [UInt8]) -> Step {
+        let isLine = zip(bytes, self.lineStart).allSatisfy { $0 == $1 }
+        guard isLine || zip(bytes, self.signature).allSatisfy({ $0 == $1 }) else { return .malformed }
+        guard bytes.count >= self.shortest else { return .read(self.shortest - bytes.count) }
+        return isLine ? self.lineStep(bytes) : self.binaryStep(bytes)
+    }
+
+    // MARK: - Version 1
+
+    private static func lineStep(_ bytes: [UInt8]) -> Step {
+        guard bytes.suffix(2) == [0x0D, 0x0A] else {
+            // An end within the first bytes is no header: the next byte would be the client's.
+            let hasEnd = bytes.dropLast().contains(0x0D) || bytes.contains(0x0A)
+            return hasEnd || bytes.count >= self.longestLine ? .malformed : .read(1)
+        }
+        let words = bytes.dropLast(2).split(separator: 0x20, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        // The receiver ignores the rest of such a line.
+        if words[1] == "UNKNOWN" { return .complete(.balancer) }
+        guard words.count == 6, words[4...].allSatisfy(self.isPort), let client = IPAddress(words[2]),
+            IPAddress(words[3]) != nil, let isIPv4 = ["TCP4": true, "TCP6": false][words[1]],
+            [words[2], words[3]].allSatisfy({ $0.contains(":") != isIPv4 })
+        else { return .malformed }
+        return .complete(.client(client))
+    }
+
+    private static func isPort(_ text: String) -> Bool {
+        text.utf8.allSatisfy { (0x30...0x39).contains($0) } && UInt16(text) != nil
+    }
+
+    // MARK: - Version 2
+
+    private static func binaryStep(_ bytes: [UInt8]) -> Step {
+        guard bytes.count >= self.fixedPart else { return .read(self.fixedPart - bytes.count) }
+        let length = Int(bytes[14]) << 8 | Int(bytes[15])
+        guard length <= self.longestPart else { return .malformed }
+        let end = self.fixedPart + length
+        guard bytes.count >= end else { return .read(end - bytes.count) }
+        let addresses = bytes[self.fixedPart..<end]
+        switch (bytes[12], bytes[13]) {
+        // LOCAL: the addresses mean nothing.
+        case (0x20, _): return .complete(.balancer)
+        case (0x21, 0x11):
+            guard addresses.count >= 12 else { return .malformed }
+            return .complete(.client(IPAddress(self.value(of: addresses, as: in_addr()))))
+        case (0x21, 0x21):
+            guard addresses.count >= 36 else { return .malformed }
+            return .complete(.client(IPAddress(self.value(of: addresses, as: in6_addr()))))
+        // Unspecified, and a unix socket.
+        case (0x21, 0x00), (0x21, 0x31): return .complete(.balancer)
+        // Another version or command, or a datagram.
+        default: return .malformed
+        }
+    }
+
+    /// A C structure of the first bytes; there must be as many.
+    private static func value<Value>(of bytes: ArraySlice<UInt8>, as initial: Value) -> Value {
+        var value = initial
+        withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: bytes.prefix($0.count)) }
+        return value
+    }
+}
