@@ -13,7 +13,7 @@ extension ApplicationParts {
     /// If one of them cannot be read or is not valid, the function logs the error and the old one
     /// stays in use.
     func reload() async {
-        self.watchedFiles.noteRead()
+        self.watchedFiles.recordRead()
         self.reopenLog()
         self.tls?.reload()
         await self.reloadKeyring()

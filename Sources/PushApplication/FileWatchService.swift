@@ -13,15 +13,15 @@ struct FileWatchService: Service {
             while !Task.isCancelled {
                 // Shutdown ends the sleep early, and the loop's condition sees it.
                 try? await Task.sleep(for: Self.interval)
-                if !Task.isCancelled { await self.look() }
+                if !Task.isCancelled { await self.findChanges() }
             }
         }
     }
 
-    func look() async {
+    func findChanges() async {
         let files = self.parts.watchedFiles
         // A thread of its own, as a network file system can block. Looking throws nothing.
-        let readers = (try? await onThread { files.look() }) ?? []
+        let readers = (try? await onThread { files.findChanges() }) ?? []
         for reader in readers { self.parts.reload(reader) }
     }
 }

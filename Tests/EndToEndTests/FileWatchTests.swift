@@ -32,31 +32,37 @@ import Testing
     }
 
     @Test func filesInAReplacedFolderAreReadOnce() throws {
-        #expect(self.files.look() == [])
+        #expect(self.files.findChanges() == [])
         try Self.write("second", to: "..2", in: self.folder)
         try FileManager.default.createSymbolicLink(atPath: self.folder.file("..new"), withDestinationPath: "..2")
         try #require(rename(self.folder.file("..new"), self.folder.file("..data")) == 0)
-        #expect([self.files.look(), self.files.look(), self.files.look()] == [[], [.certificates], []])
+        #expect(
+            [self.files.findChanges(), self.files.findChanges(), self.files.findChanges()] == [[], [.certificates], []]
+        )
     }
 
     /// A certificate arrives before its key.
     @Test func aFileThatStillChangesIsNotRead() throws {
         try self.folder.writeSecret("a new certificate", to: "..1/tls.crt")
-        #expect(self.files.look() == [])
+        #expect(self.files.findChanges() == [])
         try self.folder.writeSecret("its key", to: "..1/tls.key")
-        #expect([self.files.look(), self.files.look(), self.files.look()] == [[], [.certificates], []])
+        #expect(
+            [self.files.findChanges(), self.files.findChanges(), self.files.findChanges()] == [[], [.certificates], []]
+        )
     }
 
     /// The error of a missing file is reported, and only once.
     @Test func aDeletedFileIsReadOnce() throws {
         try FileManager.default.removeItem(atPath: self.folder.file("..1/tls.key"))
-        #expect([self.files.look(), self.files.look(), self.files.look()] == [[], [.certificates], []])
+        #expect(
+            [self.files.findChanges(), self.files.findChanges(), self.files.findChanges()] == [[], [.certificates], []]
+        )
     }
 
     @Test func filesThatASignalHasReadAreNotReadAgain() throws {
         try Self.write("after a signal", to: "..1", in: self.folder)
-        self.files.noteRead()
-        #expect([self.files.look(), self.files.look()] == [[], []])
+        self.files.recordRead()
+        #expect([self.files.findChanges(), self.files.findChanges()] == [[], []])
     }
 
     @Test func aChangedCredentialTakesEffectAndABrokenOneIsReportedOnce() async throws {
@@ -66,7 +72,7 @@ import Testing
             let other = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
             for text in ["no key", other] {
                 try stack.folder.writeSecret(text, to: "AuthKey.p8")
-                for _ in 0..<4 { await service.look() }
+                for _ in 0..<4 { await service.findChanges() }
             }
         }
         let lines = log.lines.filter { $0.contains("credential") }

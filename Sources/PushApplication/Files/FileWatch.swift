@@ -38,7 +38,7 @@ struct FileWatch<Group: Hashable> {
     ///
     /// They have changed since they were read, and not since the last look: a file may be half
     /// written, or the key of a new certificate not be there yet.
-    mutating func look(_ marks: Marks) -> Set<Group> {
+    mutating func findChanges(_ marks: Marks) -> Set<Group> {
         let due = marks.filter { group, marks in self.read[group] != marks && self.seen[group] == marks }
         self.seen = marks
         self.read.merge(due) { $1 }
@@ -46,7 +46,7 @@ struct FileWatch<Group: Hashable> {
     }
 
     /// Notes that the caller reads all files now.
-    mutating func noteRead(_ marks: Marks) {
+    mutating func recordRead(_ marks: Marks) {
         (self.read, self.seen) = (marks, marks)
     }
 }

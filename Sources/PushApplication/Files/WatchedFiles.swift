@@ -32,16 +32,16 @@ final class WatchedFiles: Sendable {
     /// Whether there are any.
     var isEmpty: Bool { self.paths.isEmpty }
 
-    /// Looks at all files; returns the readers that read theirs again now. Blocks.
-    func look() -> Set<Reader> {
+    /// Checks all files; returns the readers that read theirs again now. Blocks.
+    func findChanges() -> Set<Reader> {
         let marks = Self.marks(of: self.paths)
-        return self.watch.withLock { $0.look(marks) }
+        return self.watch.withLock { $0.findChanges(marks) }
     }
 
-    /// Notes that all readers read their files now. Blocks.
-    func noteRead() {
+    /// Records that all readers read their files now. Blocks.
+    func recordRead() {
         let marks = Self.marks(of: self.paths)
-        self.watch.withLock { $0.noteRead(marks) }
+        self.watch.withLock { $0.recordRead(marks) }
     }
 
     private static func marks(of paths: [Reader: [String]]) -> [Reader: [FileMark?]] {
@@ -62,7 +62,11 @@ extension SenderConfiguration {
     fileprivate var credentialFiles: [String] {
         switch self {
         case .apns(let apns): [apns.keyFile, apns.sandbox?.keyFile].compactMap(\.self)
-        case .fcm(let fcm): [fcm.serviceAccount]
+        case .fcm(let fcm):
+            switch fcm.credentials {
+            case .file(let file): [file]
+            case .metadata: []
+            }
         case .wns(let wns): [wns.clientSecretFile]
         case .webhook(let webhook): [webhook.secretFile]
         // Another key of Web Push would invalidate every subscription.
