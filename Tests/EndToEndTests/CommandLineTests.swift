@@ -343,7 +343,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    @Test func theMigrateCommandCreatesTheSchema() async throws {
+    @Test func theMigrateCommandUpdatesTheSchema() async throws {
+        try await Daemon.makeDatabase(in: self.folder)
         let ended = try await Daemon.run(["migrate"], in: self.folder)
         #expect(ended.code == 0)
         #expect(ended.output == "var/sealpost.db is up to date\n")

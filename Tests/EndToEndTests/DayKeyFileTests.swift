@@ -29,7 +29,7 @@ import Testing
         let mode = try FileManager.default.attributesOfItem(atPath: self.path)[.posixPermissions] as? Int
         #expect(mode == 0o600)
         #expect(throws: ConfigurationError.self) { try file.create(DayChain(from: self.day(20_000))) }
-        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: self.path)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.path)
         #expect(throws: ConfigurationError.self) { _ = try file.load() }
         try self.folder.writeSecret("1 AAAA\n", to: "day-keys")
         #expect(throws: ConfigurationError.self) { _ = try file.load() }

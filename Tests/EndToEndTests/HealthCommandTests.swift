@@ -21,10 +21,8 @@ import Testing
         #expect(await daemon.terminate() == 0)
         let gone = try await Daemon.run(["health"], in: self.folder, environment: environment)
         #expect(gone.code == 1 && gone.output.isEmpty)
-        #expect(
-            gone.errors
-                == "sealpost: 127.0.0.1:\(daemon.port) does not answer: could not connect: Couldn't connect to server\n"
-        )
+        let reason = "127.0.0.1:\(daemon.port) does not answer: could not connect: Couldn't connect to server"
+        #expect(gone.errors.hasPrefix("sealpost: \(reason)\n"), "\(gone.errors)")
     }
 
     @Test func aTLSServerIsCheckedWhateverNameItsCertificateHas() async throws {

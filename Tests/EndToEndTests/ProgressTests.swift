@@ -36,7 +36,7 @@ import Testing
 
     @Test func workDoneByTheServerShowsABarToo() async throws {
         _ = try await Daemon.run(
-            ["user", "add", "alice", "--password-stdin"],
+            ["user", "passwd", "alice", "--password-stdin"],
             in: self.folder,
             input: "correct horse\n"
         )

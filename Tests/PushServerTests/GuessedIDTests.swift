@@ -24,6 +24,7 @@ import Testing
         "POST /api/notifications/{id}/taken": ["bob", "paul", "ada"],
         "DELETE /api/notifications/{id}": ["bob"],
         "GET /api/notifications/{id}/deliveries": ["bob"],
+        "GET /api/notifications/{id}/recipients": ["bob"],
         // Nobody may, since no push to that device exists.
         "DELETE /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
         "POST /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],

@@ -85,7 +85,7 @@ import Testing
         let path = try await self.post(more)
         #expect(try await self.fixture.send(.get, path).status == .ok)
         try await Self.setApps(["default"], of: "alice", self.fixture)
-        for action in Self.actions where !action.suffix.contains("deliveries") {
+        for action in Self.actions where !action.suffix.contains(/deliveries|recipients/) {
             let left = try await self.ask(action, path, by: "alice")
             let missing = try await self.ask(action, "\(Paths.notifications)/1", by: "alice")
             #expect(left.status == .notFound, "\(action)")

@@ -96,7 +96,7 @@ struct ExistingUser: ParsableArguments {
         _ result: String,
         _ change: () throws -> JSONValue.Member?
     ) async throws {
-        try await reportingErrors(json: output.json) {
+        try await reportingErrors(json: output.json, using: options.file) {
             let name = try self.segment
             let configuration = try options.load()
             let member = try change()
