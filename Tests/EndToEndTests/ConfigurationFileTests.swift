@@ -57,6 +57,7 @@ import Testing
 
     /// A command in the wrong folder, or with a forgotten `--config`, must not use a new database.
     @Test(arguments: [
+        "status", "why alice", "send alice text", "deliveries --failed",
         "user list", "user import -", "user export -", "user passwd alice --password-stdin", "user role alice admin",
         "user remove alice", "user code alice", "user tags alice", "token list", "token create alice",
         "audit list", "audit verify", "deliveries 1", "keys list", "keys rotate", "keys rotate --direct", "keys reload",

@@ -50,7 +50,7 @@ struct SendCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             let configuration = try self.options.load()
             let order = try self.order
             try await withAdministration(configuration) { administration in

@@ -17,7 +17,7 @@ struct StatusCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             try await withAdministration(try self.options.load()) { administration in
                 let status = try await administration.ask("GET", Paths.status) ?? .null
                 let report = StatusReport(status, isRunning: administration.isDaemon)

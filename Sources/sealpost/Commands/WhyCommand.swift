@@ -26,7 +26,7 @@ struct WhyCommand: AsyncParsableCommand {
     var notification: String?
 
     func run() async throws {
-        try await reportingErrors(json: self.output.json) {
+        try await reportingErrors(json: self.output.json, using: self.options.file) {
             if let notification, NotificationID(notification) == nil {
                 throw ValidationError("\"\(notification)\" is not the number of a notification")
             }
