@@ -223,9 +223,7 @@ package struct Doctor: Sendable {
                 tokens: APNsProviderTokens()
             )
             await setup.close()
-            let finding = Finding(.ok, name.configurationKey, "\(setup.credentials) can be used")
-            let source = try sender.subjectTokenFinding(name: name)
-            return [finding] + (source.map { [$0] } ?? []) + (setup.expiry.map { [self.judge($0)] } ?? [])
+            return try sender.credentialFindings(name: name) + (setup.expiry.map { [self.judge($0)] } ?? [])
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]
         }

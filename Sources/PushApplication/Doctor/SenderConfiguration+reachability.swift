@@ -41,14 +41,16 @@ extension SenderConfiguration {
         }
     }
 
-    /// A warning if the subject token of a federation cannot be read here; `nil` without such a
-    /// file.
-    func subjectTokenFinding(name: Platform) throws -> Finding? {
-        guard case .fcm(let fcm) = self else { return nil }
-        let credentials = try fcm.readCredentials(key: "\(name.configurationKey).serviceAccount")
-        guard let file = credentials.subjectTokenFile, access(file, R_OK) != 0 else { return nil }
+    /// The kind of the credentials, which can be used; and a warning if the subject token of a
+    /// federation cannot be read here.
+    func credentialFindings(name: Platform) throws -> [Finding] {
+        let key = name.configurationKey
+        guard case .fcm(let fcm) = self else { return [Finding(.ok, key, "the credentials can be used")] }
+        let credentials = try fcm.readCredentials(key: "\(key).serviceAccount")
+        let usable = Finding(.ok, key, "\(credentials.kind) can be used")
+        guard let file = credentials.subjectTokenFile, access(file, R_OK) != 0 else { return [usable] }
         let reason = String(cString: strerror(errno))
-        return Finding(.warn, name.configurationKey, "the subject token in \(file) cannot be read: \(reason)")
+        return [usable, Finding(.warn, key, "the subject token in \(file) cannot be read: \(reason)")]
     }
 
     private var caFile: String? {

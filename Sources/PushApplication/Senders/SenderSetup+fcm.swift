@@ -20,19 +20,15 @@ extension SenderSetup {
                 let sender = try FCMSender(fcm.settings(.file(text), egress), on: loop)
                 return (sender, sender.close)
             }
-            var setup = SenderSetup(
+            return SenderSetup(
                 fcm.lane(name, sender: credential.sender),
                 handles: FCMHandleRule(),
                 credential: credential
             )
-            setup.credentials = try fcm.readCredentials(key: key).kind
-            return setup
         case .metadata:
             let sender = try FCMSender(fcm.settings(.metadata, egress), on: loop)
             let lane = fcm.lane(name, sender: sender)
-            var setup = SenderSetup([lane], rule: .init(FCMHandleRule()), close: sender.close)
-            setup.credentials = GoogleCredentials.metadata.kind
-            return setup
+            return SenderSetup([lane], rule: .init(FCMHandleRule()), close: sender.close)
         }
     }
 }

@@ -17,8 +17,6 @@ struct SenderSetup {
     var reload: @Sendable () throws -> Bool = { false }
     /// When the credentials expire, if that is known.
     var expiry: CredentialExpiry?
-    /// The kind of the credentials, for `doctor`.
-    var credentials = "the credentials"
 
     /// Reads the files that the configuration names. Throws `ConfigurationError` with the wrong
     /// key.
