@@ -31,8 +31,6 @@ func server(_ product: String, _ package: String) -> Target.Dependency {
 let argumentParser: Target.Dependency = server("ArgumentParser", "swift-argument-parser")
 /// Apple's systems have CryptoKit.
 let cryptography: Target.Dependency = .target(name: "Cryptography", condition: .when(platforms: [.linux]))
-let database: Target.Dependency = server("GRDB", "GRDB.swift")
-let databaseC: Target.Dependency = server("GRDBSQLite", "GRDB.swift")
 let heap: Target.Dependency = server("HeapModule", "swift-collections")
 let httpTypes: Target.Dependency = server("HTTPTypes", "swift-http-types")
 let lifecycle: Target.Dependency = server("ServiceLifecycle", "swift-service-lifecycle")
@@ -61,7 +59,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
     ],
@@ -124,9 +121,10 @@ let package = Package(
             exclude: ["Console/page", "openapi.json"]
         ),
         room("PushSimulators", ["Bytes", "CNghttp2", "COpenSSL", "CivilTime", "Reactor", "SocketTLS"]),
-        room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", cryptography, database, databaseC]),
+        room("PushSQLite", ["CSQLite", "Migrations", "PushCore", "PushStore", "SQLite", cryptography]),
         room("PushStore", ["PushCore", cryptography]),
         room("Reactor", ["CEpoll", heap]),
+        room("SQLite", ["CSQLite"]),
         room("SocketHTTP", ["Bytes", "CivilTime", "Reactor", httpTypes]),
         room("SocketTLS", ["COpenSSL", "Reactor"]),
         .executableTarget(
@@ -150,7 +148,7 @@ let package = Package(
         .target(
             name: "PushTesting",
             dependencies: [
-                "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", database, logging,
+                "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", "SQLite", logging,
             ],
             path: "Tests/PushTesting",
             swiftSettings: strict
@@ -227,7 +225,7 @@ let package = Package(
             "PushPostgreSQLTests",
             [
                 "Migrations", "PostgreSQL", "PushCore", "PushDelivery", "PushPostgreSQL", "PushSQLite", "PushSenders",
-                "PushStore", "PushTesting", "Reactor", database, logging,
+                "PushStore", "PushTesting", "Reactor", "SQLite", logging,
             ]
         ),
         tests(
@@ -247,8 +245,9 @@ let package = Package(
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
-        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", database]),
+        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", "SQLite"]),
         tests("ReactorTests", ["PushTesting", "Reactor"]),
+        tests("SQLiteTests", ["PushTesting", "SQLite"]),
         tests("SocketHTTPTests", ["Bytes", "PushTesting", "Reactor", "SocketHTTP", httpTypes]),
         tests(
             "SocketTLSTests",

@@ -15,6 +15,12 @@ static inline int csqlite_distrust_schema(sqlite3 *connection) {
     return code == SQLITE_OK ? sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)0) : code;
 }
 
+// A text in double quotes is the name of a column, and never a text when there is no such column.
+static inline void csqlite_refuse_texts_in_double_quotes(sqlite3 *connection) {
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DML, 0, (int *)0);
+    sqlite3_db_config(connection, SQLITE_DBCONFIG_DQS_DDL, 0, (int *)0);
+}
+
 // The number of the last error on the log, or on the database itself; 0 if there was none. SQLite keeps it for each file;
 // sqlite3_system_errno() has been overwritten by the time a transaction has been undone.
 static inline int csqlite_last_errno(sqlite3 *connection, int of_log) {

@@ -1,8 +1,8 @@
 internal import Foundation
-internal import GRDB
 internal import Glibc
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteDatabase {
     /// Writes a copy of one moment to a new file for the owner only, also while the server runs.
@@ -52,12 +52,12 @@ extension SQLiteDatabase {
         _ use: () throws(StoreError) -> Void
     ) throws(StoreError) {
         try self.fill(partial, copy, begins, use) { _ in
-            let connection = try DatabaseQueue.readOnly(path: self.path)
+            let connection = try Connection.readOnly(path: self.path)
             let bytes = try connection.read(Self.usedBytes)
             try SQLiteDatabase(path: partial).checkRoom(for: bytes)
             begins(.copying(bytes: bytes, file: partial))
             try copy.during(connection) {
-                try $0.writeWithoutTransaction { db in
+                try $0.exclusively { db in
                     // A copy of a database of an older version can shrink, too.
                     try FileSpace.choose(db)
                     try db.execute(sql: "vacuum into ?", arguments: [partial])

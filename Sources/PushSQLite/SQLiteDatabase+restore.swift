@@ -1,8 +1,8 @@
 internal import Foundation
-internal import GRDB
 internal import Glibc
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteDatabase {
     /// The path of the old database after a restore, with its log next to it.

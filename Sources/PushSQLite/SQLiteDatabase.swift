@@ -1,9 +1,9 @@
 package import Foundation
-internal import GRDB
 internal import Glibc
 internal import Migrations
 package import PushCore
 package import PushStore
+internal import SQLite
 
 /// A database file of this machine, with its log next to it.
 package struct SQLiteDatabase: StorePlace {
@@ -33,11 +33,8 @@ package struct SQLiteDatabase: StorePlace {
     /// runs.
     package func migrate() throws(StoreError) {
         do {
-            let connection = try DatabaseQueue(
-                path: self.path,
-                configuration: SQLiteStore.configuration(isReadOnly: false)
-            )
-            try connection.writeWithoutTransaction { try Schema.prepare($0) }
+            let connection = try SQLiteStore.connect(self.path, isReadOnly: false)
+            try connection.exclusively { try Schema.prepare($0) }
             try connection.close()
         } catch {
             throw StoreError(opening: self.path, error)
@@ -102,25 +99,26 @@ package struct SQLiteDatabase: StorePlace {
         _ body: (Database) throws -> Value
     ) throws(StoreError) -> Value {
         do {
-            return try copy.during(DatabaseQueue.readOnly(path: self.path)) { try $0.read(body) }
+            return try copy.during(Connection.readOnly(path: self.path)) { try $0.read(body) }
         } catch {
             throw StoreError(opening: self.path, error)
         }
     }
 }
 
-extension DatabaseQueue {
+extension Connection {
     /// A connection that changes nothing, while a server may run.
-    static func readOnly(path: String) throws -> DatabaseQueue {
+    static func readOnly(path: String) throws -> Connection {
         var status = stat()
         // SQLite would wait at a FIFO for its other end.
         guard stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG else {
-            throw DatabaseError(resultCode: .SQLITE_CANTOPEN, message: "it is not a regular file")
+            throw DatabaseError(resultCode: .cannotOpen, message: "it is not a regular file")
         }
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.busyMode = .timeout(5)
-        configuration.prepareDatabase { try SchemaComparison.distrustSchema($0) }
-        return try DatabaseQueue(path: path, configuration: configuration)
+        return try Connection(
+            path: path,
+            isReadOnly: true,
+            busyTimeout: .seconds(SQLiteStore.busyTimeout),
+            prepare: SchemaComparison.distrustSchema
+        )
     }
 }

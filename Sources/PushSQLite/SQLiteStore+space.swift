@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// The time between two checks of the file.

@@ -1,8 +1,8 @@
 internal import CSQLite
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// A store in one file of this machine: one connection that writes, and read-only ones for all
@@ -50,22 +50,19 @@ package final class SQLiteStore: Store {
         do {
             let wiper = try PageWiper(database: path, onEvent: options.onEvent)
             if let stamp = lock.lastStamp, stamp == wiper.stamp { wiper.recordAllPagesKnown() }
-            let connection = try DatabaseQueue(path: path, configuration: Self.configuration(isReadOnly: false))
-            (self.sealing, self.changes) = try connection.writeWithoutTransaction { db in
+            let connection = try Self.connect(path, isReadOnly: false)
+            (self.sealing, self.changes) = try connection.exclusively { db in
                 try Schema.prepare(db)
                 if !options.admitsMoved, let moved = try MovedTo(db) {
                     throw StoreError.moved(place: path, to: moved.place)
                 }
                 if try !FileSpace.rewrite(db, atMost: FileSpace.rewritten) { options.onEvent(.fileStaysLong) }
-                var opened: (Sealing, ChangeNumbers)?
-                try db.inTransaction(.immediate) {
+                return try db.inTransaction(.immediate) {
                     let now = options.now()
-                    opened = (try Sealing(db, keyring, now: now), try ChangeNumbers(db, now: now))
+                    let opened = (try Sealing(db, keyring, now: now), try ChangeNumbers(db, now: now))
                     try EventTriggers(options.events).install(db, now: now)
-                    return .commit
+                    return opened
                 }
-                guard let opened else { preconditionFailure("a transaction runs its body or throws") }
-                return opened
             }
             let notes = TransactionNotes()
             self.audit = AuditTrail(self.sealing, notes: notes)
@@ -98,7 +95,7 @@ package final class SQLiteStore: Store {
 
     func makeSQLiteReader() throws(StoreError) -> SQLiteReader {
         do {
-            let connection = try DatabaseQueue(path: self.path, configuration: Self.configuration(isReadOnly: true))
+            let connection = try Self.connect(self.path, isReadOnly: true)
             let reader = SQLiteReader(connection, of: self)
             self.writer.willHold(reader)
             // SQLite opens its files with the first read. Read now, while descriptors are free;
@@ -171,16 +168,10 @@ package final class SQLiteStore: Store {
     /// SQLite counts memory.
     private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
-    static func configuration(isReadOnly: Bool) -> Configuration {
+    /// Opens a connection with the settings that all connections of a server have.
+    static func connect(_ path: String, isReadOnly: Bool) throws -> Connection {
         Self.countNoMemory
-        var configuration = Configuration()
-        configuration.readonly = isReadOnly
-        // A reader's transaction lasts from one access to the next.
-        configuration.allowsUnsafeTransactions = isReadOnly
-        configuration.label = isReadOnly ? "reader" : "writer"
-        configuration.busyMode = .timeout(TimeInterval(Self.busyTimeout))
-        configuration.foreignKeysEnabled = true
-        configuration.prepareDatabase { db in
+        return try Connection(path: path, isReadOnly: isReadOnly, busyTimeout: .seconds(Self.busyTimeout)) { db in
             try SchemaComparison.distrustSchema(db)
             // Only the writer checkpoints, after its commits; no other connection does.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
@@ -199,6 +190,5 @@ package final class SQLiteStore: Store {
             // memory it saves a file that each commit would create.
             try db.execute(sql: "pragma temp_store = memory")
         }
-        return configuration
     }
 }

@@ -1,15 +1,14 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension StoreError {
     init(_ error: DatabaseError) {
         self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
-    /// The error of GRDB or a decoder, without the row and the arguments in the descriptions of
-    /// such errors; `nil` for an error of another kind.
+    /// The error of SQLite or a decoder; `nil` for an error of another kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error

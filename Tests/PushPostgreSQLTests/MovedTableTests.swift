@@ -1,8 +1,8 @@
-import GRDB
 import Migrations
 import PostgreSQL
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushPostgreSQL
@@ -39,7 +39,7 @@ import Testing
     ]
 
     @Test func eachTableOfSQLiteIsRead() throws {
-        let columns = try DatabaseQueue().writeWithoutTransaction { db in
+        let columns = try Connection().exclusively { db in
             try Schema.prepare(db)
             return try String.fetchAll(
                 db,

@@ -1,6 +1,6 @@
-import GRDB
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite

@@ -1,7 +1,7 @@
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -17,10 +17,7 @@ import Testing
     ])
     func aPageReadsOnlyItsRows(sql: String, step: String) async throws {
         let plan = try await StoreFixture().sqlite.writer.write { db in
-            let statement = try db.makeStatement(sql: "explain query plan " + sql)
-            // A plan does not depend on the values.
-            statement.setUncheckedArguments(StatementArguments())
-            return try Row.fetchAll(statement).map { try $0.decode(String.self, forColumn: "detail") }
+            try db.plan(of: sql)
         }
         #expect(plan.contains { $0.hasPrefix(step) }, "\(plan)")
         #expect(!plan.contains { $0.hasPrefix("SCAN") || $0.contains("TEMP B-TREE") }, "\(plan)")

@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Synchronization
 import Testing
 
@@ -37,7 +37,7 @@ import Testing
         #expect(events.withLock { $0 }.first == .diskFull)
         // Work that takes no space still succeeds, and the store recovers as soon as there is
         // space.
-        try await store.writer.connection.writeWithoutTransaction { db in
+        try store.writer.connection.exclusively { db in
             try db.execute(sql: "pragma max_page_count = 1000000")
         }
         try await eventually { !store.isFull }

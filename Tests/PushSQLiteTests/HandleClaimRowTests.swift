@@ -1,9 +1,9 @@
 import Foundation
-import GRDB
 import Migrations
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -132,8 +132,8 @@ import Testing
     @Test func registrationsOfAnEarlierSchemaAreConfirmed() async throws {
         let (folder, name) = (try TemporaryFolder(), try #require(Username("carol")))
         let (keyring, handle) = (try Keyring(text: self.keyring), try #require(DeviceHandle("x")))
-        let connection = try DatabaseQueue(path: folder.file("test.db"))
-        try await connection.writeWithoutTransaction { db in
+        let connection = try Connection(path: folder.file("test.db"))
+        try connection.exclusively { db in
             try Schema.prepare(db, Migration.all.filter { $0.name < "M0005" })
             let sealing = try Sealing(db, keyring, now: self.fixture.now)
             try db.execute(

@@ -1,6 +1,6 @@
-import GRDB
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -18,7 +18,7 @@ import Testing
     ])
     func idempotencyQueriesUseTheirIndexes(query: String, index: String) async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
-            try Row.fetchAll(db, sql: "explain query plan " + query).map { "\($0)" }.joined(separator: "\n")
+            try db.plan(of: query).joined(separator: "\n")
         }
         #expect(plan.contains(index), "\(plan)")
     }

@@ -1,9 +1,9 @@
 import Foundation
-import GRDB
 import Migrations
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -37,8 +37,8 @@ import Testing
 
     /// The answer of that time had no counts, and still has none.
     @Test func aRowFromBeforeTheMigrationHasNoCounts() async throws {
-        let connection = try DatabaseQueue()
-        try await connection.writeWithoutTransaction { db in
+        let connection = try Connection()
+        try connection.exclusively { db in
             try Schema.prepare(db, Array(Migration.all.prefix { $0.name < "M0006" }))
             try db.execute(
                 sql: """

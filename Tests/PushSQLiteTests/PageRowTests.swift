@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -30,9 +30,7 @@ import Testing
 
     @Test func listsAreReadAlongTheirIndexes() async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
-            try Row.fetchAll(db, sql: "explain query plan " + SQLiteReader.changes.sql, arguments: [1, 2]).map { row in
-                try row.decode(String.self, forColumn: "detail")
-            }
+            try db.plan(of: SQLiteReader.changes.sql)
         }
         #expect(
             plan == [
@@ -47,9 +45,7 @@ import Testing
 
     @Test func notificationIsReadByItsKey() async throws {
         let plan = try await self.fixture.sqlite.writer.write { db in
-            try Row.fetchAll(db, sql: "explain query plan " + SQLiteReader.change.sql, arguments: [1, 2]).map { row in
-                try row.decode(String.self, forColumn: "detail")
-            }
+            try db.plan(of: SQLiteReader.change.sql)
         }
         #expect(
             plan == [
@@ -87,6 +83,7 @@ import Testing
     @Test func rowsWithoutAnEntryCountTowardsThePage() async throws {
         let count = Int64(PageBuilder.maximumRows + 10)
         let (alice, now) = (self.alice.id, self.fixture.now.timeIntervalSince1970 * 1000)
+        let macs = self.fixture.sqlite.sealing.rows
         try await self.fixture.sqlite.writer.write { db in
             try db.execute(
                 sql: """
@@ -103,14 +100,19 @@ import Testing
                     """,
                 arguments: [alice, Int64(now)]
             )
-            db.add(function: self.recipientSeal)
-            try db.execute(
-                sql: """
-                    insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, mac)
-                    select i, ?1, case when i < ?2 then 1 end, i, ?3, recipient_mac(i, ?1) from number
-                    """,
-                arguments: [alice, count, Int64(now)]
-            )
+            for id in 1...count {
+                try db.run(
+                    prepared: """
+                        insert into recipient (notification_id, user_id, dismissed_at, change, changed_at, mac)
+                        values (?1, ?2, ?3, ?1, ?4, ?5)
+                        """,
+                    id,
+                    alice,
+                    id < count ? 1 : Int?.none,
+                    Int64(now),
+                    macs.recipient(of: id, user: alice)
+                )
+            }
         }
         let first = try await self.page()
         #expect(first.entries.isEmpty)
@@ -128,22 +130,11 @@ import Testing
         #expect(try await self.page(after: expired.end).hasMore == false)
     }
 
-    /// The SQL function `recipient_mac(notification, user)`, for rows that a test inserts with
-    /// SQL.
-    private var recipientSeal: DatabaseFunction {
-        let rows = self.fixture.sqlite.sealing.rows
-        return DatabaseFunction("recipient_mac", argumentCount: 2, pure: true) { values in
-            guard
-                let notification = Int64.fromDatabaseValue(values[0]), let user = Int64.fromDatabaseValue(values[1])
-            else { return nil }
-            return rows.recipient(of: notification, user: user)
-        }
-    }
-
     // MARK: Recall
 
     @Test func recallFromManyRecipientsIsOneRow() async throws {
         let count = SQLiteStore.recallPage + 1
+        let macs = self.fixture.sqlite.sealing.rows
         try await self.fixture.post(1, from: self.alice, to: "username:alice")
         try await self.fixture.sqlite.writer.write { db in
             try db.execute(
@@ -154,13 +145,15 @@ import Testing
                     """,
                 arguments: [count - 1]
             )
-            db.add(function: self.recipientSeal)
-            try db.execute(
-                sql: """
-                    insert into recipient (notification_id, user_id, change, changed_at, mac)
-                    select 1, id, 1, 0, recipient_mac(1, id) from user where name = x'00'
-                    """
-            )
+            for user in try Int64.fetchAll(db, sql: "select id from user where name = x'00'") {
+                try db.run(
+                    prepared: """
+                        insert into recipient (notification_id, user_id, change, changed_at, mac) values (1, ?, 1, 0, ?)
+                        """,
+                    user,
+                    macs.recipient(of: 1, user: user)
+                )
+            }
         }
         let start = try await self.page().end
         let id = try #require(NotificationID(rawValue: 1))

@@ -1,7 +1,7 @@
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite

@@ -1,9 +1,9 @@
 import Foundation
-import GRDB
 import Migrations
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Synchronization
 import Testing
 
@@ -82,8 +82,8 @@ import Testing
     }
 
     @Test func databaseOfAnEarlierSchemaHasNoLeases() throws {
-        let connection = try DatabaseQueue()
-        try connection.writeWithoutTransaction { db in
+        let connection = try Connection()
+        try connection.exclusively { db in
             try Schema.prepare(db, Migration.all.filter { $0.name < "M0003" })
             try db.execute(
                 sql: """

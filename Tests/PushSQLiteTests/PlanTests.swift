@@ -1,6 +1,6 @@
-import GRDB
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -88,12 +88,7 @@ import Testing
         let query = Self.queries[number]
         let fixture = try StoreFixture()
         let plan = try await fixture.sqlite.writer.write { db in
-            let statement = try db.makeStatement(sql: "explain query plan " + query.sql)
-            // A plan does not depend on the values.
-            statement.setUncheckedArguments(StatementArguments())
-            return try Row.fetchAll(statement).map {
-                try $0.decode(String.self, forColumn: "detail")
-            }
+            try db.plan(of: query.sql)
         }
         // Results of subqueries, and lists that are bound to the query, are not tables.
         let scans = plan.filter { $0.hasPrefix("SCAN") && !$0.hasPrefix("SCAN (subquery") && !$0.contains("json_each") }

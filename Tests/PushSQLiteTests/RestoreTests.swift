@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -31,12 +31,12 @@ import Testing
     }
 
     private func ids(at path: String) throws -> [Int64] {
-        try DatabaseQueue.readOnly(path: path).read { try Int64.fetchAll($0, sql: "select id from notification") }
+        try Connection.readOnly(path: path).read { try Int64.fetchAll($0, sql: "select id from notification") }
     }
 
     /// Returns all rows of all tables, as text.
     private func rows(at path: String) throws -> [String: [String]] {
-        try DatabaseQueue.readOnly(path: path).read { db in
+        try Connection.readOnly(path: path).read { db in
             let tables = try String.fetchAll(db, sql: "select name from sqlite_schema where type = 'table'")
             return try Dictionary(
                 uniqueKeysWithValues: tables.map { table in
@@ -118,10 +118,10 @@ import Testing
             try file.close()
         case .foreign:
             try FileManager.default.removeItem(atPath: self.backup)
-            try await DatabaseQueue(path: self.backup).write { try $0.execute(sql: "create table a (b)") }
+            try Connection(path: self.backup).write { try $0.execute(sql: "create table a (b)") }
         case .otherKeys: keyring = try Keyring(text: Keyring.generateText())
         case .later:
-            try await DatabaseQueue(path: self.backup).write { db in
+            try Connection(path: self.backup).write { db in
                 try db.execute(sql: "insert into migration values ('M9999_later', 0, zeroblob(32))")
             }
         }
@@ -138,8 +138,8 @@ import Testing
     @Test(arguments: [true, false]) func aBackupThatWasChangedIsRefused(isVacuumed: Bool) async throws {
         await self.fixture.store.close()
         let file = isVacuumed ? self.elsewhere.file("vacuumed.db") : self.backup
-        let connection = try DatabaseQueue(path: self.backup)
-        try await connection.writeWithoutTransaction { db in
+        let connection = try Connection(path: self.backup)
+        try connection.exclusively { db in
             try db.execute(sql: "update user set role = 'admin'")
             if isVacuumed { try db.execute(sql: "vacuum into ?", arguments: [file]) }
         }
@@ -153,7 +153,7 @@ import Testing
     @Test func aBackupWithoutAHashIsRestoredOnDemand() async throws {
         await self.fixture.store.close()
         let copy = self.elsewhere.file("vacuumed.db")
-        try await DatabaseQueue(path: self.database.path).writeWithoutTransaction { db in
+        try Connection(path: self.database.path).exclusively { db in
             try db.execute(sql: "vacuum into ?", arguments: [copy])
         }
         let keyring = self.fixture.keyring

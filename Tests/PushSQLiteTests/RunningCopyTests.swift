@@ -1,7 +1,7 @@
 import Foundation
-import GRDB
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -10,14 +10,14 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RunningCopyTests {
     @Test func interruptedCopyEndsItsStatement() async throws {
         let copy = RunningCopy()
-        let connection = try DatabaseQueue()
+        let connection = try Connection()
         let endless = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"
         await withTaskGroup(of: Void.self) { group in
             group.addTask { copy.interrupt() }
             let error = #expect(throws: DatabaseError.self) {
                 try copy.during(connection) { try $0.read { _ = try Int.fetchOne($0, sql: endless) } }
             }
-            #expect(error?.resultCode == .SQLITE_INTERRUPT)
+            #expect(error?.resultCode == .interrupt)
         }
     }
 

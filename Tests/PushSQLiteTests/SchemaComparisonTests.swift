@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import Migrations
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -20,8 +20,8 @@ import Testing
     }
 
     private func change(_ sql: String) throws {
-        let connection = try DatabaseQueue(path: self.backup)
-        try connection.writeWithoutTransaction { try $0.execute(sql: sql) }
+        let connection = try Connection(path: self.backup)
+        try connection.exclusively { try $0.execute(sql: sql) }
         try connection.close()
     }
 
@@ -89,8 +89,8 @@ import Testing
 
     @Test(arguments: 0..<Migration.all.count) func aDatabaseOfAnEarlierSchemaIsUpgraded(count: Int) throws {
         let (old, copy) = (self.fixture.folder.file("old.db"), self.fixture.folder.file("copy.db"))
-        let connection = try DatabaseQueue(path: old)
-        try connection.writeWithoutTransaction { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
+        let connection = try Connection(path: old)
+        try connection.exclusively { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
         try connection.close()
         try SQLiteDatabase(path: old).backUp(to: copy, keyring: self.fixture.keyring)
         for path in [old, copy] {
@@ -103,8 +103,8 @@ import Testing
 
     @Test func orderOfMigrationsDoesNotCountAsAChange() throws {
         let path = self.fixture.folder.file("old.db")
-        let connection = try DatabaseQueue(path: path)
-        try connection.writeWithoutTransaction { db in
+        let connection = try Connection(path: path)
+        try connection.exclusively { db in
             try Schema.prepare(db, Migration.all.filter { $0.name != "M0008_alert" })
         }
         try connection.close()
@@ -114,12 +114,9 @@ import Testing
 
     @Test(arguments: [true, false])
     func noConnectionTrustsTheSchema(isReadOnly: Bool) throws {
-        let configured = try DatabaseQueue(
-            path: self.backup,
-            configuration: SQLiteStore.configuration(isReadOnly: isReadOnly)
-        )
-        for connection in [configured, try DatabaseQueue.readOnly(path: self.backup)] {
-            try connection.writeWithoutTransaction { db in
+        let configured = try SQLiteStore.connect(self.backup, isReadOnly: isReadOnly)
+        for connection in [configured, try Connection.readOnly(path: self.backup)] {
+            try connection.exclusively { db in
                 #expect(try Int.fetchOne(db, sql: "pragma trusted_schema") == 0)
                 try db.execute(sql: "pragma writable_schema = on")
                 let error = #expect(throws: DatabaseError.self) {

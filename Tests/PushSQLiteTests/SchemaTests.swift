@@ -1,18 +1,18 @@
 import Foundation
-import GRDB
 import Migrations
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
 
 @Suite(.timeLimit(.minutes(5))) struct SchemaTests {
-    private let connection: DatabaseQueue
+    private let connection: Connection
 
     init() throws {
-        self.connection = try DatabaseQueue()
+        self.connection = try Connection()
         try self.prepare(Self.first)
     }
 
@@ -27,7 +27,7 @@ import Testing
     )
 
     private func prepare(_ migrations: Migration...) throws {
-        try self.connection.writeWithoutTransaction { try Schema.prepare($0, migrations) }
+        try self.connection.exclusively { try Schema.prepare($0, migrations) }
     }
 
     private func value(_ sql: String) throws -> Int? {
@@ -94,8 +94,8 @@ import Testing
     }
 
     @Test func renamedColumnKeepsItsValues() throws {
-        let connection = try DatabaseQueue()
-        try connection.writeWithoutTransaction { db in
+        let connection = try Connection()
+        try connection.exclusively { db in
             try Schema.prepare(db, Array(Migration.all.prefix(1)))
             try db.execute(
                 sql: """
@@ -113,8 +113,8 @@ import Testing
     @Test(arguments: 1...Migration.all.count) func theDatabaseOfEachVersionIsMigrated(count: Int) async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
-        let connection = try DatabaseQueue(path: path)
-        try await connection.writeWithoutTransaction { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
+        let connection = try Connection(path: path)
+        try connection.exclusively { try Schema.prepare($0, Array(Migration.all.prefix(count))) }
         try connection.close()
         await (try SQLiteStore(path: path, keyring: Keyring(text: Keyring.generateText()))).close()
         let inspection = try SQLiteDatabase(path: path).inspect()

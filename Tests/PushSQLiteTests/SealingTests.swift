@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -64,8 +64,8 @@ import Testing
                     db,
                     sql: "select \(column.key), \(column.bound), \(column.column) from \(column.table)"
                 ).map { row in
-                    let place = column.place(try row.decode(atIndex: 0), try row.decode(atIndex: 1))
-                    return (place: try #require(place), sealed: try row.decode(Data.self, atIndex: 2))
+                    let place = column.place(try row[0], try row[1])
+                    return (place: try #require(place), sealed: try row[2] as Data)
                 }
             }
         }
@@ -189,9 +189,7 @@ import Testing
         ]
         for (query, index) in queries {
             let plan = try await fixture.sqlite.writer.write { db in
-                try Row.fetchAll(db, sql: "explain query plan " + query).map {
-                    try $0.decode(String.self, forColumn: "detail")
-                }.joined()
+                try db.plan(of: query).joined()
             }
             #expect(plan.contains(index), "\(plan)")
         }

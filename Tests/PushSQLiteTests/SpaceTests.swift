@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Synchronization
 import Testing
 
@@ -46,8 +46,8 @@ import Testing
     }
 
     private func makeOfOlderVersion(bytes: Int) throws {
-        let connection = try DatabaseQueue(path: self.folder.file("a.db"))
-        try connection.writeWithoutTransaction { db in
+        let connection = try Connection(path: self.folder.file("a.db"))
+        try connection.exclusively { db in
             try Schema.prepare(db)
             try db.execute(sql: "insert into collapse values (0, hex(randomblob(\(bytes / 2))), 0, 0)")
             #expect(try Int.fetchOne(db, sql: "pragma auto_vacuum") == 0)
@@ -56,7 +56,7 @@ import Testing
     }
 
     private func canShrink(_ name: String) throws -> Bool {
-        try DatabaseQueue.readOnly(path: self.folder.file(name)).read { try FileSpace($0).canShrink }
+        try Connection.readOnly(path: self.folder.file(name)).read { try FileSpace($0).canShrink }
     }
 
     @Test func fileShrinksAndKeepsItsContent() async throws {
@@ -123,19 +123,16 @@ import Testing
     @Test func openReaderKeepsItsSnapshot() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)
-        let other = try DatabaseQueue(
-            path: self.folder.file("a.db"),
-            configuration: SQLiteStore.configuration(isReadOnly: true)
-        )
+        let other = try SQLiteStore.connect(self.folder.file("a.db"), isReadOnly: true)
         let sum = "select sum(length(bytes)) from filling"
-        try other.inDatabase { try $0.execute(sql: "begin") }
-        let before = try other.inDatabase { try Int.fetchOne($0, sql: sum) }
+        try other.exclusively { try $0.execute(sql: "begin") }
+        let before = try other.exclusively { try Int.fetchOne($0, sql: sum) }
         try await store.writer.write { try $0.execute(sql: "delete from filling where id % 20 <> 0") }
         try await store.giveSpaceBack(pause: .zero)
         // The reader keeps the log from being moved into the file.
         #expect(try await !store.wipe())
-        #expect(try other.inDatabase { try Int.fetchOne($0, sql: sum) } == before)
-        try other.inDatabase { try $0.execute(sql: "commit") }
+        #expect(try other.exclusively { try Int.fetchOne($0, sql: sum) } == before)
+        try other.exclusively { try $0.execute(sql: "commit") }
         #expect(try await store.wipe())
         #expect(try self.length() < 12 << 20)
         try other.close()

@@ -1,7 +1,7 @@
 import Foundation
-import GRDB
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite

@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Testing
 
 @testable import PushSQLite
@@ -43,7 +43,7 @@ import Testing
     private func usage() async throws -> [Int] {
         try await fixture.sqlite.writer.write { db in
             let row = try Row.fetchOne(db, sql: "select notifications, bytes from usage where user_id = \(alice.id)")
-            return try row.map { [try $0.decode(atIndex: 0), try $0.decode(atIndex: 1)] } ?? []
+            return try row.map { [try $0[0], try $0[1]] } ?? []
         }
     }
 
@@ -112,9 +112,7 @@ import Testing
     ])
     func queriesOfWritesUseTheirIndexes(query: String, index: String) async throws {
         let plan = try await fixture.sqlite.writer.write { db in
-            try Row.fetchAll(db, sql: "explain query plan " + query).map {
-                try $0.decode(String.self, forColumn: "detail")
-            }
+            try db.plan(of: query)
         }
         #expect(plan.contains { $0.contains(index) }, "\(plan)")
         #expect(!plan.contains { $0.hasPrefix("SCAN d") || $0.contains("TEMP B-TREE") }, "\(plan)")

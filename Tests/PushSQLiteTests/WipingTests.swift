@@ -1,9 +1,9 @@
 import Foundation
-import GRDB
 import Glibc
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Synchronization
 import Testing
 
@@ -91,8 +91,8 @@ import Testing
     /// file.
     private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
         let other = try await self.copyAsAKillLeavesIt()
-        let program = try DatabaseQueue(path: other.file("test.db"))
-        _ = try await program.read { try Int.fetchOne($0, sql: "select count(*) from user") }
+        let program = try Connection(path: other.file("test.db"))
+        _ = try program.read { try Int.fetchOne($0, sql: "select count(*) from user") }
         try program.close()
         #expect(!FileManager.default.fileExists(atPath: other.file("test.db-wal")))
         return other
@@ -265,8 +265,8 @@ import Testing
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
         let other = try await self.copyAsAKillLeavesIt()
-        let backup = try DatabaseQueue.readOnly(path: other.file("test.db"))
-        let next = try await backup.read { db in
+        let backup = try Connection.readOnly(path: other.file("test.db"))
+        let next = try backup.read { db in
             _ = try Int.fetchOne(db, sql: "select count(*) from user")
             let next = try SQLiteStore(path: other.file("test.db"), keyring: fixture.keyring)
             #expect(FileManager.default.contents(atPath: other.file("test.db-wal"))?.isEmpty == false)
@@ -327,8 +327,8 @@ import Testing
         let wiper = try PageWiper(database: path) { _ in }
         #expect(wiper.stamp == stamp)
         wiper.close()
-        let program = try DatabaseQueue(path: path)
-        try await program.writeWithoutTransaction { db in
+        let program = try Connection(path: path)
+        try program.exclusively { db in
             try db.execute(sql: "insert into parking values (0, 0)")
             try db.checkpoint(.passive)
         }
@@ -430,8 +430,8 @@ import Testing
         let (folder, keyring) = (try TemporaryFolder(), Keyring.generateText())
         let path = folder.file("test.db")
         try await SQLiteStore(path: path, keyring: Keyring(text: keyring)).close()
-        let program = try DatabaseQueue(path: path)
-        try await program.writeWithoutTransaction { db in
+        let program = try Connection(path: path)
+        try program.exclusively { db in
             try db.execute(sql: "pragma auto_vacuum = \(mode)")
             try db.execute(sql: "pragma journal_mode = delete")
             try db.execute(sql: "vacuum")
@@ -465,8 +465,8 @@ import Testing
 
     @Test func fileWithUnidentifiablePagesIsReportedOnce() throws {
         let path = fixture.folder.file("large.db")
-        let connection = try DatabaseQueue(path: path)
-        try connection.writeWithoutTransaction { db in
+        let connection = try Connection(path: path)
+        try connection.exclusively { db in
             try db.execute(sql: "pragma page_size = 512")
             try db.execute(sql: "create table filling (bytes blob)")
         }

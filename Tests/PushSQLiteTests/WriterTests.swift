@@ -1,8 +1,8 @@
 import Foundation
-import GRDB
 import PushCore
 import PushStore
 import PushTesting
+import SQLite
 import Synchronization
 import Testing
 
@@ -84,7 +84,7 @@ import Testing
     /// A damaged page ends a whole transaction, also for jobs that did not touch it.
     @Test(.timeLimit(.minutes(5)))
     func writeThatEndsTheTransactionFailsAlone() async throws {
-        let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+        let corrupt: @Sendable (Database) throws -> Void = { _ in throw DatabaseError(resultCode: .corrupt) }
         let results = try await self.together([self.insert("a"), corrupt, self.insert("b")])
         #expect(try await self.done() == ["a", "b"])
         #expect(throws: StoreError.self) { try results[1].get() }
@@ -217,11 +217,8 @@ import Testing
         let store = try SQLiteStore(path: path, keyring: self.fixture.keyring, options)
         try await store.writer.write { try $0.execute(sql: "create table page (content blob)") }
         // Another program, which the store cannot ask to release its lock.
-        var configuration = Configuration()
-        configuration.readonly = true
-        configuration.allowsUnsafeTransactions = true
-        let reader = try DatabaseQueue(path: store.path, configuration: configuration)
-        try reader.unsafeReentrantRead { db in
+        let reader = try Connection(path: store.path, isReadOnly: true)
+        try reader.exclusively { db in
             try db.beginTransaction(.deferred)
             _ = try Int.fetchOne(db, sql: "select count(*) from page")
         }

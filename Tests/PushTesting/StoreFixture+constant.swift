@@ -1,8 +1,8 @@
 package import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushSQLite
 package import PushStore
+internal import SQLite
 
 extension StoreFixture {
     /// Makes a new SQLite store with a constant secret, whose change numbers do not begin with
@@ -16,7 +16,7 @@ extension StoreFixture {
         let database = SQLiteDatabase(path: folder.file("test.db"))
         try database.migrate()
         let sealed = try Vault(try Keyring(text: text)).seal(secret, in: .indexSecret)
-        let connection = try DatabaseQueue(path: database.path)
+        let connection = try Connection(path: database.path)
         try connection.write {
             try $0.execute(sql: "insert into index_secret (id, secret) values (1, ?)", arguments: [sealed])
             // Larger than the number of any time, which is 32 bits of seconds.

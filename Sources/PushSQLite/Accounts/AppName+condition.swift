@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushCore
+internal import SQLite
 
 extension AppName {
     /// A condition on a row of `user`, here called `u`, that holds for the users of the app.

@@ -1,6 +1,6 @@
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func password(chosenBy number: UInt64) throws(StoreError) -> PasswordHash? {

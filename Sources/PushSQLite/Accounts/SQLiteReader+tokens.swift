@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func user(
@@ -64,7 +64,7 @@ extension SQLiteReader {
         now: Date
     ) throws(StoreError) -> [TokenEntry] {
         try self.read { db in
-            var arguments: StatementArguments = [now.milliseconds, last?.description ?? "", limit]
+            var arguments: [any Bindable] = [now.milliseconds, last?.description ?? "", limit]
             if let user { arguments += [self.sealing.index.hash(user)] }
             return try Row.fetchAll(
                 db.cachedStatement(sql: user == nil ? Self.allTokens : Self.tokensOfOne),

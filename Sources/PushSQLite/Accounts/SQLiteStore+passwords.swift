@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {

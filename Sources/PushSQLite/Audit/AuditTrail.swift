@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// Appends to the audit, in the transaction of the recorded work, so that neither is stored
 /// without the other.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func auditName(of token: TokenPrefix) -> String {

@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// Runs work in a transaction, and appends the record that `record` returns for its result, if

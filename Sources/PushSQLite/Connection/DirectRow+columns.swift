@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PushStore
+internal import SQLite
 
 extension DirectRow: StoredRow {
     func integer(_ column: some SelectedColumn) -> Int64 { self.integer(column.rawValue) }

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 package import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// A read-only view of the database, for one thread at a time.
@@ -10,7 +10,7 @@ internal import Synchronization
 /// one takes locks that all connections of the process share, and costs more than reading a row
 /// does. Only `Writer` commits, and it counts its commits, so a read always sees the newest.
 package final class SQLiteReader: StoreReader, ImmediateReader {
-    private let connection: DatabaseQueue
+    private let connection: Connection
     private let commits: CommitCounter
     let sealing: Sealing
     let changes: ChangeNumbers
@@ -24,7 +24,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     /// The prepared statements of direct queries.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
 
-    init(_ connection: DatabaseQueue, of store: SQLiteStore) {
+    init(_ connection: Connection, of store: SQLiteStore) {
         self.connection = connection
         self.commits = store.writer.commits
         self.sealing = store.sealing
@@ -38,7 +38,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     /// Runs reads that all see the newest commit; blocks while they run.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
         try self.locked {
-            try self.connection.unsafeRead { db in
+            try self.connection.exclusively { db in
                 try self.renewTransaction(db)
                 return try body(db)
             }
@@ -55,12 +55,12 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
         try self.locked {
             let number = query.name.rawValue
             if self.seen != self.commits.value || self.direct[number] == nil {
-                try self.connection.unsafeRead { db in
+                try self.connection.exclusively { db in
                     try self.renewTransaction(db)
                     if self.direct[number] == nil { self.direct[number] = try db.makeStatement(sql: query.sql) }
                 }
             }
-            guard let statement = self.direct[number] else { return nil }
+            guard let statement = self.direct[number]?.handle else { return nil }
             // Only this reader uses the connection, and it is locked.
             return try DirectRow(statement, key: key, parameters).map(decode)
         }
@@ -69,7 +69,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     /// Runs direct queries that all see one commit, the newest; blocks while they run.
     func readDirectly<Value>(_ body: (DirectReads) throws -> Value) throws(StoreError) -> Value {
         try self.locked {
-            try self.connection.unsafeRead { try self.renewTransaction($0) }
+            try self.connection.exclusively { try self.renewTransaction($0) }
             return try body(DirectReads(reader: self))
         }
     }
@@ -85,7 +85,8 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
             decode: (borrowing DirectRow) throws -> Bool
         ) throws {
             let statement = try self.reader.statement(of: query)
-            try DirectRow(statement, key: nil, parameters).forEach(decode)
+            guard let handle = statement.handle else { return }
+            try DirectRow(handle, key: nil, parameters).forEach(decode)
         }
     }
 
@@ -97,7 +98,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     func hold() -> Bool {
         guard self.lock.lock(before: Date() + Self.moment) else { return false }
         do {
-            try self.connection.unsafeRead { try self.endTransaction($0) }
+            try self.connection.exclusively { try self.endTransaction($0) }
             return true
         } catch {
             self.lock.unlock()
@@ -118,7 +119,7 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
 
     private func statement(of query: DirectQuery) throws -> Statement {
         if let statement = self.direct[query.name.rawValue] { return statement }
-        let statement = try self.connection.unsafeRead { try $0.makeStatement(sql: query.sql) }
+        let statement = try self.connection.exclusively { try $0.makeStatement(sql: query.sql) }
         self.direct[query.name.rawValue] = statement
         return statement
     }

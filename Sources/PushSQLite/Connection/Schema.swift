@@ -1,8 +1,8 @@
 internal import Foundation
-internal import GRDB
 internal import Migrations
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// Migrates a database to the newest schema.
 enum Schema {
@@ -57,7 +57,6 @@ enum Schema {
                     sql: "insert into migration (name, applied_at, hash) values (?, unixepoch(), ?)",
                     arguments: [migration.name, migration.hash]
                 )
-                return .commit
             }
         }
         try db.execute(sql: "pragma foreign_keys = on")

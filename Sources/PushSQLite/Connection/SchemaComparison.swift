@@ -1,8 +1,8 @@
 internal import CSQLite
 internal import Foundation
-internal import GRDB
 internal import Migrations
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// Compares the schema with the schema that the same migrations make. A foreign trigger or view
@@ -36,7 +36,7 @@ enum SchemaComparison {
     /// Keeps SQL in the file from calling functions with effects, and statements from writing to
     /// `sqlite_schema`.
     static func distrustSchema(_ db: Database) throws {
-        let code = csqlite_distrust_schema(db.sqliteConnection)
+        let code = csqlite_distrust_schema(db.handle)
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 
@@ -69,7 +69,7 @@ enum SchemaComparison {
     private static func expected(of migrations: [Migration]) throws -> Set<Object> {
         let hashes = migrations.map(\.hash)
         if let objects = Self.known.withLock({ $0[hashes] }) { return objects }
-        let objects = try DatabaseQueue().writeWithoutTransaction { db in
+        let objects = try Connection().exclusively { db in
             try Schema.prepare(db, migrations)
             return try Self.objects(db)
         }

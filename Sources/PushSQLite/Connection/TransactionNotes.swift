@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// State that the jobs of one transaction share, so that it is read and written once for all of

@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// Checkpoints the write-ahead log into the database, between commits.
@@ -87,7 +87,7 @@ extension Writer {
         do {
             _ = try db.checkpoint(mode)
             return true
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+        } catch let error as DatabaseError where error.resultCode == .busy {
             return false
         }
     }

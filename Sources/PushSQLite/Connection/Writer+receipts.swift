@@ -1,8 +1,8 @@
 internal import Dispatch
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// Writes receipts late, merged, and after the work that clients wait for.

@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 /// Returns room of the database's file to the file system;
 /// `docs/decisions/sqlite-incremental-vacuum.md` has the reasons.

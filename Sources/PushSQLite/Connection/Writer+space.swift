@@ -1,7 +1,7 @@
 internal import CSQLite
 internal import Dispatch
-internal import GRDB
 internal import Glibc
+internal import SQLite
 
 /// Handles a full disk: the writer stores nothing, loses nothing that is stored, and detects by
 /// itself when there is room.
@@ -12,15 +12,15 @@ extension Writer {
     /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite
     /// reports like any failed write, it throws the error of a full disk.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try self.connection.writeWithoutTransaction { db in
+        try self.connection.exclusively { db in
             do {
                 return try body(db)
-            } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_IOERR_WRITE {
+            } catch let error as DatabaseError where error.extendedResultCode == .ioErrorOfWriting {
                 // Each file has its own last error; an error of another kind means that the disk
                 // may have failed.
-                let codes = [0, 1].map { csqlite_last_errno(db.sqliteConnection, $0) }
+                let codes = [0, 1].map { csqlite_last_errno(db.handle, $0) }
                 guard codes.contains(EDQUOT), codes.allSatisfy({ [0, EDQUOT].contains($0) }) else { throw error }
-                throw DatabaseError(resultCode: .SQLITE_FULL, message: "the quota of the file system is used up")
+                throw DatabaseError(resultCode: .full, message: "the quota of the file system is used up")
             }
         }
     }
@@ -56,7 +56,6 @@ extension Writer {
                 if try self.checkpoint(db) != nil, try self.resetLog(.truncate, db) { self.log.reset() }
                 try db.inTransaction(.immediate) {
                     try db.execute(sql: "update change_number set reserved = reserved")
-                    return .commit
                 }
             }
             guard DiskSpace.hasRoom(beside: self.connection.path) else { return self.scheduleSpaceCheck() }
@@ -73,5 +72,5 @@ extension DatabaseError {
     /// retried.
     ///
     /// The index of a long log is a file, too, and its growth fails with a code of its own.
-    var isFull: Bool { self.resultCode == .SQLITE_FULL || self.extendedResultCode == .SQLITE_IOERR_SHMSIZE }
+    var isFull: Bool { self.resultCode == .full || self.extendedResultCode == .ioErrorOfSharedMemory }
 }

@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// Transactions with the jobs of many callers. No job may make the others fail.
@@ -38,7 +38,7 @@ extension Writer {
         let reason: String
         switch error {
         case let error as DatabaseError where error.isFull: return self.recordFull()
-        case let error as DatabaseError where error.resultCode == .SQLITE_IOERR: reason = error.message ?? "I/O error"
+        case let error as DatabaseError where error.resultCode == .ioError: reason = error.message ?? "I/O error"
         case StoreError.broken(let text): reason = text
         default: return
         }
@@ -78,7 +78,6 @@ extension Writer {
                 }
                 try self.notes.write(db)
                 isRunUntil = .now
-                return .commit
             }
         }
         if self.log.commits != commits { self.counts.recordCommit(of: finishes.count, after: .now - isRunUntil) }
@@ -105,19 +104,13 @@ extension Database {
     /// Runs work in a savepoint, which is rolled back alone if the work throws. Throws only errors
     /// that end the whole transaction.
     fileprivate func undoable<Value>(_ body: () throws -> Value) throws -> Result<Value, any Error> {
-        var value: Value?
         do {
-            try self.inSavepoint {
-                value = try body()
-                return .commit
-            }
+            return .success(try self.inSavepoint(body))
         } catch let error as DatabaseError where error.isFatal {
             throw error
         } catch {
             return .failure(error)
         }
-        guard let value else { preconditionFailure("a savepoint runs its body or throws") }
-        return .success(value)
     }
 }
 
@@ -125,7 +118,7 @@ extension DatabaseError {
     /// Whether the whole transaction is lost, and not only one statement of it.
     fileprivate var isFatal: Bool {
         switch self.resultCode {
-        case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_CORRUPT, .SQLITE_BUSY, .SQLITE_INTERRUPT: true
+        case .ioError, .full, .outOfMemory, .corrupt, .busy, .interrupt: true
         default: false
         }
     }
@@ -133,7 +126,7 @@ extension DatabaseError {
     /// Whether the disk or the process is the cause, so that no other job would succeed.
     var concernsAll: Bool {
         switch self.resultCode {
-        case .SQLITE_IOERR, .SQLITE_FULL, .SQLITE_NOMEM, .SQLITE_BUSY, .SQLITE_INTERRUPT: true
+        case .ioError, .full, .outOfMemory, .busy, .interrupt: true
         default: false
         }
     }

@@ -1,6 +1,6 @@
+internal import CSQLite
 internal import Dispatch
-internal import GRDB
-internal import GRDBSQLite
+internal import SQLite
 internal import Synchronization
 
 /// Wipes erased data from the log and from the pages; `docs/decisions/sqlite-page-wiping.md`
@@ -111,7 +111,7 @@ extension Writer {
             try self.wiper.wipe()
             // SQLite would write erased data in its cached pages again with the next change of the
             // page.
-            sqlite3_db_release_memory(db.sqliteConnection)
+            sqlite3_db_release_memory(db.handle)
             return try self.resetLog(.truncate, db)
         }
     }

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
-internal import GRDB
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// The one connection that writes. It commits the waiting jobs together, and answers their callers
@@ -36,7 +36,7 @@ final class Writer: Sendable {
         var checkpointFailure: String?
     }
 
-    let connection: DatabaseQueue
+    let connection: Connection
     let wiper: PageWiper
     let lock: LockFile
     let space: DiskSpace
@@ -53,7 +53,7 @@ final class Writer: Sendable {
     let state = Mutex(State())
 
     init(
-        _ connection: DatabaseQueue,
+        _ connection: Connection,
         wiper: PageWiper,
         lock: LockFile,
         space: DiskSpace,
@@ -68,7 +68,7 @@ final class Writer: Sendable {
         self.notes = notes
         self.timeout = timeout
         self.events = events
-        try connection.writeWithoutTransaction { db in
+        try connection.exclusively { db in
             try self.log.watch(db)
             self.syncs.watch(db)
         }

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension Registrar {
     func read(_ question: RegistrationQuestion, into facts: inout RegistrationFacts, _ db: Database) throws {

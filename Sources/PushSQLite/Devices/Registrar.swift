@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// Reads the facts of a `RegistrationDecision`, and writes its plan, within one transaction.
 struct Registrar: Sendable {

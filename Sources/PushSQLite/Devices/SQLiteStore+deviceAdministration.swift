@@ -1,6 +1,6 @@
-internal import GRDB
 package import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// The devices that were last registered with a session, whose token still exists.

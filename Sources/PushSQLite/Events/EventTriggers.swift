@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// The triggers that store an event in the transaction of the change that it reports.
 ///

@@ -1,6 +1,6 @@
 package import Foundation
-internal import GRDB
 package import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func recordDelivered(eventsUpTo number: Int64) async throws {

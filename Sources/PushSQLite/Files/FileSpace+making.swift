@@ -1,4 +1,4 @@
-internal import GRDB
+internal import SQLite
 
 extension FileSpace {
     /// The size in bytes up to which an older database is rewritten at the start, so that its file

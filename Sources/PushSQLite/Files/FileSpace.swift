@@ -1,4 +1,4 @@
-internal import GRDB
+internal import SQLite
 
 /// The pages of the database's file, and the free ones among them.
 struct FileSpace: Sendable, Equatable {

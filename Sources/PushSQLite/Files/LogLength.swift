@@ -1,5 +1,5 @@
-internal import GRDB
-internal import GRDBSQLite
+internal import CSQLite
+internal import SQLite
 internal import Synchronization
 
 /// The number of pages in the write-ahead log, as SQLite reports it after each commit.
@@ -18,7 +18,7 @@ final class LogLength: Sendable {
     /// Makes the connection report after each commit. It must not outlive this object.
     func watch(_ db: Database) throws {
         sqlite3_wal_hook(
-            db.sqliteConnection,
+            db.handle,
             { context, _, _, pages in
                 if let context {
                     // `Writer` keeps both, and closes the connection before it is released.

@@ -1,5 +1,5 @@
-internal import GRDB
-internal import GRDBSQLite
+internal import CSQLite
+internal import SQLite
 internal import Synchronization
 
 /// A running copy, for other threads: they can end it early, and read its progress.
@@ -8,7 +8,7 @@ package final class RunningCopy: Sendable {
     private let pagesRead = Atomic(0)
     /// The connection that works at the moment. A lock protects it, since another thread
     /// interrupts it.
-    private let connection = Mutex<DatabaseQueue?>(nil)
+    private let connection = Mutex<Connection?>(nil)
 
     package init() {}
 
@@ -24,17 +24,17 @@ package final class RunningCopy: Sendable {
 
     /// Runs `body`, whose statements end with an error once it is interrupted. Throws the errors
     /// of `body`.
-    func during<Value>(_ connection: DatabaseQueue, _ body: (DatabaseQueue) throws -> Value) throws -> Value {
+    func during<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
         self.connection.withLock { $0 = connection }
         defer { self.connection.withLock { $0 = nil } }
-        guard !self.isInterrupted.load(ordering: .relaxed) else { throw DatabaseError(resultCode: .SQLITE_INTERRUPT) }
+        guard !self.isInterrupted.load(ordering: .relaxed) else { throw DatabaseError(resultCode: .interrupt) }
         self.pagesRead.store(0, ordering: .relaxed)
         // The handler checks while statements run, since SQLite forgets an interruption between
         // two of them.
-        let watch = connection.writeWithoutTransaction { db in
-            let watch = Watch(of: self, on: db.sqliteConnection)
+        let watch = connection.exclusively { db in
+            let watch = Watch(of: self, on: db.handle)
             let context = Unmanaged.passUnretained(watch).toOpaque()
-            sqlite3_progress_handler(db.sqliteConnection, 10_000, { Watch.check($0) }, context)
+            sqlite3_progress_handler(db.handle, 10_000, { Watch.check($0) }, context)
             return watch
         }
         return try withExtendedLifetime(watch) { try body(connection) }

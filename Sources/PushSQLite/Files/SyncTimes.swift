@@ -1,7 +1,7 @@
 internal import CSQLite
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// How long SQLite's calls of `fdatasync` took, for the log and for the database's file.
@@ -19,7 +19,7 @@ final class SyncTimes: Sendable {
             // The file keeps the object until it is closed, which may be after the writer's end.
             let watch = Unmanaged.passRetained(Watch(self, file))
             let isWatched = csqlite_time_syncs(
-                db.sqliteConnection,
+                db.handle,
                 file == \.log ? 1 : 0,
                 { context, nanoseconds in
                     guard let context else { return }

@@ -1,5 +1,5 @@
-internal import GRDB
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func countSealed() throws(StoreError) -> Int {

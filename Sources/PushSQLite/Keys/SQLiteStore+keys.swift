@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 extension SQLiteStore {

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SealedColumn {
     static let all = Self.all(usersIn: "user")

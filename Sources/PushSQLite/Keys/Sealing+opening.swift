@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension Sealing {
     /// Stores the keyring's first key as one in use, and reads the database's secret, or creates

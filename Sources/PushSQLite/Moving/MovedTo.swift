@@ -1,6 +1,6 @@
 internal import Foundation
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 /// The place to which the database was moved, and when.
 struct MovedTo: Sendable {

@@ -1,9 +1,9 @@
+internal import CSQLite
 package import Cryptography
 package import Foundation
-internal import GRDB
-internal import GRDBSQLite
 internal import PushCore
 package import PushStore
+internal import SQLite
 
 /// A store whose rows are moved to another one.
 ///
@@ -16,7 +16,7 @@ package struct SQLiteMoveSource: MoveSource {
     package let moved: (to: String, at: Date)?
 
     private let store: SQLiteStore
-    private let connection: DatabaseQueue
+    private let connection: Connection
     /// All numbers that may have been assigned to changes are lower than this one.
     private let reserved: Int64
 
@@ -29,7 +29,7 @@ package struct SQLiteMoveSource: MoveSource {
             KeyedHash(key: secret.derive("move source")).code { $0.update(data: Data("database".utf8)) }.prefix(16)
         )
         do {
-            self.connection = try DatabaseQueue.readOnly(path: store.path)
+            self.connection = try Connection.readOnly(path: store.path)
             (self.moved, self.reserved) = try self.connection.read { db in
                 let moved = try MovedTo(db)
                 let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
@@ -48,9 +48,8 @@ package struct SQLiteMoveSource: MoveSource {
     package func count(of table: String) throws -> Int {
         guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
         return try self.connection.read { db in
-            let statement = try db.makeStatement(sql: "select count(*) from (\(selection))")
-            if selection.contains(":reserved") { statement.arguments = ["reserved": self.reserved] }
-            return try Int.fetchOne(statement) ?? 0
+            try Int.fetchOne(db, sql: "select count(*) from (\(selection))", arguments: self.arguments(of: selection))
+                ?? 0
         }
     }
 
@@ -92,11 +91,9 @@ package struct SQLiteMoveSource: MoveSource {
             preconditionFailure("each moved table has a selection, which a test checks")
         }
         try self.connection.read { db in
-            let statement = try db.makeStatement(sql: sql)
-            if sql.contains(":reserved") { statement.arguments = ["reserved": self.reserved] }
             var page: [MovedRow] = []
             page.reserveCapacity(table.pageRows)
-            try DirectRow(statement.sqliteStatement).forEach { row in
+            try db.cachedStatement(sql: sql).rows(self.arguments(of: sql)).forEach { row in
                 page.append(try row.values(of: table))
                 guard page.count == table.pageRows else { return true }
                 try body(page)
@@ -105,6 +102,11 @@ package struct SQLiteMoveSource: MoveSource {
             }
             if !page.isEmpty { try body(page) }
         }
+    }
+
+    /// The value of the only parameter that a selection may have, `:reserved`.
+    private func arguments(of selection: String) -> [any Bindable] {
+        selection.contains(":reserved") ? [self.reserved] : []
     }
 
     /// The row of the only chain: the start and the end of the audit, and the keyed hashes of

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import GRDB
 internal import PushStore
+internal import SQLite
 internal import Synchronization
 
 /// Numbers the changes that users see, so that a reader with a change's number finds all later

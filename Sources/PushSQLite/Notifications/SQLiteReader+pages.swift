@@ -1,6 +1,7 @@
 package import Foundation
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func notifications(

@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int {

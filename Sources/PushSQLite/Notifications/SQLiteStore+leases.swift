@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 /// Read-once payloads: the first fetch leases them, and they are erased when no recipient waits
 /// for them.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func hashed(_ audience: Audience) -> HashedAudience {

@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {

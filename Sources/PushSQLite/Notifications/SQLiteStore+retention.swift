@@ -1,6 +1,6 @@
 package import Foundation
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {

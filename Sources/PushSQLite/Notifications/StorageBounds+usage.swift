@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 extension StorageBounds {
     /// The limit that the sender would exceed with one more payload; `nil` if it may be stored.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// Looks up users, each once in a transaction: the posts of a batch often have the same
 /// recipients.

@@ -1,6 +1,6 @@
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// Makes the SQL conditions of tag expressions.
 struct TagConditions {
@@ -54,6 +54,7 @@ struct TagConditions {
     }
 
     private static func any(_ conditions: [SQL]) -> SQL {
-        "(\(conditions.map { "(\($0))" as SQL }.joined(separator: " or ")))"
+        guard let first = conditions.first else { return "(0)" }
+        return "(\(conditions.dropFirst().reduce("(\(first))" as SQL) { "\($0) or (\($1))" }))"
     }
 }

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 extension AudienceBranch {
     /// Whether the branch certainly has no rows; reads one row at most.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension AudienceWalk {
     /// Reads the next rows, at most a page, and moves past all of them.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// A due row of the outbox, with the columns that decide whether it is sent.
 struct DueDelivery {

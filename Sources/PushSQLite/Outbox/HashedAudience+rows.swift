@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 extension HashedAudience {
     /// Whether the audience may have more than `page` devices and users.
@@ -12,21 +12,21 @@ extension HashedAudience {
 
     /// The devices of the audience in a part of the table `device`, which is called `d`.
     func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
-        let request: SQLRequest<Row> = """
+        let request: SQL = """
             select d.number, d.user_id, d.lane, d.id from device d
             where \(range) and \(self.conditions.onDevice(self.audience))
             """
-        return try request.fetchAll(db).map {
+        return try Row.fetchAll(db, request).map {
             AudienceDevice(number: try $0[0], user: try $0[1], lane: try $0[2], id: try $0[3])
         }
     }
 
     /// The users of the audience in a part of the table `user`, which is called `u`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
-        let request: SQLRequest<Int64> = """
+        let request: SQL = """
             select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))
             """
-        return try request.fetchAll(db)
+        return try Int64.fetchAll(db, request)
     }
 
     private var conditions: TagConditions { TagConditions(index: self.index, policy: self.policy) }

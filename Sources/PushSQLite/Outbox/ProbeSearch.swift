@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) throws(StoreError) -> DuePush? {

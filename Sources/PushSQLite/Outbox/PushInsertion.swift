@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// The notification that is pushed to the devices of an audience.
 struct PushTarget {

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// A broadcast that has not yet reached all its devices: a row of `fanout`.
 struct RunningBroadcast {

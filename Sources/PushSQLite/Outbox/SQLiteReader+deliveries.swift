@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) throws(StoreError) -> Bool {
@@ -35,14 +35,14 @@ extension SQLiteReader {
         limit: Int
     ) throws(StoreError) -> [DeliveryEntry] {
         try self.read { db in
-            let request: SQLRequest<Row> = """
+            let request: SQL = """
                 select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.expression) as stage, d.attempts, d.reason,
                     coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at
                 from delivery d left join device v on v.number = d.device left join user u on u.id = d.user_id
                 left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
                 where d.notification_id = \(id.rawValue) and d.device > \(device) order by d.device limit \(limit)
                 """
-            return try request.fetchAll(db).compactMap { try DeliveryEntry($0, self.sealing) }
+            return try Row.fetchAll(db, request).compactMap { try DeliveryEntry($0, self.sealing) }
         }
     }
 
@@ -159,7 +159,7 @@ extension SQLiteReader {
         limit: Int
     ) throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
         try self.read { db in
-            let request: SQLRequest<Row> = """
+            let request: SQL = """
                 select stage, count(*) as count, max(device) as last from (
                     select \(DeliveryStage.expression) as stage, d.device from delivery d
                     left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
@@ -168,7 +168,7 @@ extension SQLiteReader {
                 """
             var counts: [DeliveryStage: Int] = [:]
             var last: Int64 = 0
-            for row in try request.fetchAll(db) {
+            for row in try Row.fetchAll(db, request) {
                 guard let stage = try DeliveryStage(rawValue: row["stage"]) else { continue }
                 counts[stage] = try row["count"]
                 last = try max(last, row["last"])

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// Cancels the pushes that meet the condition and are not settled.
@@ -63,8 +63,7 @@ extension SQLiteStore {
     /// these rows; returns their number.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
-        let (sql, arguments) = try statement.build(db)
-        let lanes = try String.fetchAll(db, sql: sql, arguments: arguments)
+        let lanes = try String.fetchAll(db, statement)
         var tally = TallyCount()
         for lane in lanes { tally.add(state, lane: lane) }
         try tally.write(db)

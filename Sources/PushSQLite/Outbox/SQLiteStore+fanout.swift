@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// A notification for more devices than this is a broadcast.

@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// Moves pushes whose device has registered an address at another provider since they were
 /// enqueued.

@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// No other process has the file open.

@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     /// The number of notifications, and about the number of pushes, that one transaction sends:

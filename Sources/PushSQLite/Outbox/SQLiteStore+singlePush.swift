@@ -1,7 +1,7 @@
 package import Foundation
-internal import GRDB
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteStore {
     package func change(
@@ -47,7 +47,7 @@ extension SQLiteStore {
         }
     }
 
-    private static func find(_ push: SinglePush, now: Date) -> SQLRequest<Row> {
+    private static func find(_ push: SinglePush, now: Date) -> SQL {
         """
         select d.device, d.state, d.is_withdrawn, d.due_at
         from notification n join device v on v.id = \(push.device.description)

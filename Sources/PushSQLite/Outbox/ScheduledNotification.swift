@@ -1,7 +1,7 @@
 internal import Foundation
-internal import GRDB
 internal import PushCore
 internal import PushStore
+internal import SQLite
 
 /// A notification that is sent later: a row of `scheduled`.
 struct ScheduledNotification {

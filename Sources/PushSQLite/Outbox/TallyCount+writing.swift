@@ -1,5 +1,5 @@
-internal import GRDB
 internal import PushStore
+internal import SQLite
 
 extension TallyCount {
     func write(_ db: Database) throws {

@@ -1,0 +1,61 @@
+internal import CSQLite
+package import Foundation
+
+/// A value that can be a parameter of a statement. All of them fit into an existential without a
+/// box.
+package protocol Bindable: Sendable {
+    /// Binds the value to a parameter, counted from 1. SQLite copies values that are passed by
+    /// pointer.
+    func bind(to statement: OpaquePointer, at index: Int32)
+}
+
+// SQLITE_TRANSIENT, a macro that is not imported: SQLite copies the bytes.
+private var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+extension Int64: Bindable {
+    package func bind(to statement: OpaquePointer, at index: Int32) {
+        sqlite3_bind_int64(statement, index, self)
+    }
+}
+
+extension Int: Bindable {
+    package func bind(to statement: OpaquePointer, at index: Int32) {
+        sqlite3_bind_int64(statement, index, Int64(self))
+    }
+}
+
+extension Bool: Bindable {
+    package func bind(to statement: OpaquePointer, at index: Int32) {
+        sqlite3_bind_int64(statement, index, self ? 1 : 0)
+    }
+}
+
+extension String: Bindable {
+    package func bind(to statement: OpaquePointer, at index: Int32) {
+        // The byte count is passed, and not the end of the C string, since a text may contain a
+        // null.
+        _ = self.withCString { sqlite3_bind_text(statement, index, $0, Int32(self.utf8.count), transient) }
+    }
+}
+
+extension Data: Bindable {
+    package func bind(to statement: OpaquePointer, at index: Int32) {
+        _ = self.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress {
+                sqlite3_bind_blob(statement, index, start, Int32(bytes.count), transient)
+            } else {
+                sqlite3_bind_zeroblob(statement, index, 0)
+            }
+        }
+    }
+}
+
+extension Optional: Bindable where Wrapped: Bindable {
+    package func bind(to statement: OpaquePointer, at index: Int32) {
+        if let self {
+            self.bind(to: statement, at: index)
+        } else {
+            sqlite3_bind_null(statement, index)
+        }
+    }
+}

@@ -1,0 +1,58 @@
+extension Database {
+    /// Runs a statement that writes; returns how many rows it changed.
+    ///
+    /// The statement is compiled once for each connection and kept with its text, so a text that
+    /// names values instead of parameters costs memory and time. Throws `DatabaseError`.
+    @discardableResult
+    package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
+        try self.bound(sql, values).forEach { _ in true }
+        return self.changesCount
+    }
+
+    /// The first row of a statement that is compiled once, decoded; `nil` if there is none.
+    ///
+    /// A statement that writes must return one row at most.
+    package func first<Result>(
+        prepared sql: String,
+        _ values: any Bindable...,
+        decode: (borrowing DirectRow) throws -> Result
+    ) throws -> Result? {
+        try self.bound(sql, values).map(decode)
+    }
+
+    /// All rows of a statement that is compiled once, decoded.
+    package func all<Result>(
+        prepared sql: String,
+        _ values: any Bindable...,
+        decode: (borrowing DirectRow) throws -> Result
+    ) throws -> [Result] {
+        var results: [Result] = []
+        try self.bound(sql, values).forEach { row in
+            results.append(try decode(row))
+            return true
+        }
+        return results
+    }
+
+    /// Steps through a statement that is compiled once, until the last row, or until `isGoingOn`
+    /// returns `false`.
+    package func step(prepared sql: String, isGoingOn: () -> Bool) throws {
+        try self.bound(sql, []).forEach { _ in isGoingOn() }
+    }
+
+    /// Calls `body` with each row of a statement that is compiled once.
+    package func each(
+        prepared sql: String,
+        _ values: any Bindable...,
+        body: (borrowing DirectRow) throws -> Void
+    ) throws {
+        try self.bound(sql, values).forEach { row in
+            try body(row)
+            return true
+        }
+    }
+
+    private func bound(_ sql: String, _ values: [any Bindable]) throws -> DirectRow {
+        try self.cachedStatement(sql: sql).rows(values)
+    }
+}

@@ -1,0 +1,165 @@
+internal import CSQLite
+internal import Synchronization
+
+/// An open database, which `Connection` lends to one thread at a time.
+///
+/// All methods throw `DatabaseError`, and the errors of their closures.
+package final class Database {
+    /// The connection's handle, for the functions of SQLite that this module does not wrap; `nil`
+    /// once it is closed.
+    package private(set) var handle: OpaquePointer?
+    /// Another thread may interrupt the connection, but not while it is being closed.
+    private let isOpen = Mutex(true)
+    /// The compiled statements that are used again, by their text.
+    private var statements: [String: Statement] = [:]
+    /// Whether a transaction of `inTransaction` runs, which an error may have rolled back.
+    private var isInBlock = false
+
+    init(path: String, isReadOnly: Bool, busyTimeout: Duration) throws {
+        // The lock of `Connection` takes the place of SQLite's own.
+        let flags =
+            SQLITE_OPEN_NOMUTEX | (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+        let code = sqlite3_open_v2(path, &self.handle, flags, nil)
+        guard code == SQLITE_OK else { throw DatabaseError(of: self.handle, code) }
+        sqlite3_extended_result_codes(self.handle, 1)
+        csqlite_refuse_texts_in_double_quotes(self.handle)
+        sqlite3_busy_timeout(self.handle, Int32(clamping: busyTimeout.components.seconds * 1000))
+        // SQLite reads no file before its first statement; another file than a database fails here.
+        try self.execute(sql: "select 1 from sqlite_schema limit 1; pragma foreign_keys = on")
+    }
+
+    deinit {
+        self.statements.removeAll()
+        sqlite3_close_v2(self.handle)
+    }
+
+    // MARK: Statements
+
+    /// Compiles a statement, which the caller keeps.
+    package func makeStatement(sql: String) throws -> Statement {
+        try self.checkTransaction()
+        var rest: UnsafePointer<CChar>?
+        return try sql.withCString { try Statement($0, in: self.handle, rest: &rest) }
+    }
+
+    /// Compiles a statement once; the connection keeps it with its text.
+    ///
+    /// A text that names values instead of parameters would cost memory and time.
+    package func cachedStatement(sql: String) throws -> Statement {
+        if let statement = self.statements[sql] {
+            try self.checkTransaction()
+            return statement
+        }
+        let statement = try self.makeStatement(sql: sql)
+        self.statements[sql] = statement
+        return statement
+    }
+
+    /// Runs one or more statements, which it compiles anew; the parameters belong to the first.
+    package func execute(sql: String, arguments: [any Bindable] = []) throws {
+        try sql.withCString { start in
+            var (next, arguments): (UnsafePointer<CChar>?, [any Bindable]) = (start, arguments)
+            while let text = next, text.pointee != 0 {
+                try self.checkTransaction()
+                try Statement(text, in: self.handle, rest: &next).execute(arguments: arguments)
+                arguments = []
+            }
+        }
+    }
+
+    /// The number of rows that the last statement changed.
+    package var changesCount: Int { self.handle.map { Int(sqlite3_changes($0)) } ?? 0 }
+
+    package func tableExists(_ name: String) throws -> Bool {
+        try Row.fetchOne(self, sql: "select 1 from sqlite_schema where type = 'table' and name = ?", arguments: [name])
+            != nil
+    }
+
+    // MARK: Transactions
+
+    package enum TransactionKind: String {
+        case deferred, immediate
+    }
+
+    package var isInsideTransaction: Bool { self.handle.map { sqlite3_get_autocommit($0) == 0 } ?? false }
+
+    package func beginTransaction(_ kind: TransactionKind) throws {
+        try self.cachedStatement(sql: "begin \(kind.rawValue)").execute()
+    }
+
+    package func commit() throws {
+        try self.cachedStatement(sql: "commit").execute()
+    }
+
+    /// Runs `body` in a transaction. An error of `body` or of the commit rolls it back.
+    package func inTransaction<Value>(_ kind: TransactionKind, _ body: () throws -> Value) throws -> Value {
+        try self.beginTransaction(kind)
+        return try self.inBlock(commit: "commit", rollback: "rollback", body)
+    }
+
+    /// Runs `body` in a savepoint of the running transaction. An error of `body` rolls back the
+    /// savepoint alone.
+    package func inSavepoint<Value>(_ body: () throws -> Value) throws -> Value {
+        try self.cachedStatement(sql: "savepoint part").execute()
+        return try self.inBlock(commit: "release part", rollback: "rollback to part; release part", body)
+    }
+
+    private func inBlock<Value>(commit: String, rollback: String, _ body: () throws -> Value) throws -> Value {
+        let wasInBlock = self.isInBlock
+        self.isInBlock = true
+        defer { self.isInBlock = wasInBlock }
+        do {
+            let value = try body()
+            try self.cachedStatement(sql: commit).execute()
+            return value
+        } catch {
+            self.isInBlock = false
+            // A failed disk or memory makes SQLite roll back the whole transaction by itself; then
+            // there is nothing left to roll back, and the first error is the cause.
+            if self.isInsideTransaction { try? self.execute(sql: rollback) }
+            throw error
+        }
+    }
+
+    /// Refuses a statement after SQLite has rolled back the transaction around it: it would be a
+    /// transaction of its own.
+    private func checkTransaction() throws {
+        guard !self.isInBlock || self.isInsideTransaction else {
+            throw DatabaseError(resultCode: .abort, message: "the transaction was rolled back")
+        }
+    }
+
+    // MARK: Files
+
+    package enum CheckpointMode: Int32 {
+        case passive = 0
+        case full = 1
+        case restart = 2
+        case truncate = 3
+    }
+
+    /// Copies pages of the write-ahead log into the database. Returns the log's length and how many
+    /// pages of it are copied.
+    @discardableResult
+    package func checkpoint(_ mode: CheckpointMode) throws -> (walFrameCount: Int, checkpointedFrameCount: Int) {
+        var (length, copied): (Int32, Int32) = (0, 0)
+        guard let handle else { throw DatabaseError(resultCode: .misuse) }
+        let code = sqlite3_wal_checkpoint_v2(handle, nil, mode.rawValue, &length, &copied)
+        guard code == SQLITE_OK else { throw DatabaseError(of: self.handle, code) }
+        return (Int(length), Int(copied))
+    }
+
+    func interrupt() {
+        self.isOpen.withLock { if $0 { sqlite3_interrupt(self.handle) } }
+    }
+
+    func close() throws {
+        self.statements.removeAll()
+        try self.isOpen.withLock {
+            let code = sqlite3_close(self.handle)
+            guard code == SQLITE_OK else { throw DatabaseError(of: self.handle, code) }
+            self.handle = nil
+            $0 = false
+        }
+    }
+}

@@ -1,0 +1,85 @@
+internal import CSQLite
+package import Foundation
+
+/// The current row of a statement, read directly from SQLite. The statement is reset when the
+/// value ends.
+package struct DirectRow: ~Copyable {
+    /// The handle, for functions of SQLite that this type does not wrap.
+    package let statement: OpaquePointer
+
+    /// The rows of a statement whose parameters are bound.
+    package init(_ statement: OpaquePointer) {
+        self.statement = statement
+    }
+
+    deinit {
+        sqlite3_reset(self.statement)
+    }
+
+    /// Fetches the row and decodes it; `nil` if there is none.
+    package consuming func map<Value>(_ decode: (borrowing DirectRow) throws -> Value) throws -> Value? {
+        try self.step() ? decode(self) : nil
+    }
+
+    /// Fetches row after row until the last, or until `decode` returns `false`.
+    package consuming func forEach(_ decode: (borrowing DirectRow) throws -> Bool) throws {
+        while try self.step() {
+            guard try decode(self) else { return }
+        }
+    }
+
+    private func step() throws -> Bool {
+        switch sqlite3_step(self.statement) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code:
+            throw DatabaseError(of: sqlite3_db_handle(self.statement), code)
+        }
+    }
+
+    package func integer(_ column: Int32) -> Int64 {
+        sqlite3_column_int64(self.statement, column)
+    }
+
+    package func isNull(_ column: Int32) -> Bool {
+        sqlite3_column_type(self.statement, column) == SQLITE_NULL
+    }
+
+    /// Empty if the column is null.
+    package func text(_ column: Int32) -> String {
+        sqlite3_column_text(self.statement, column).map { String(cString: $0) } ?? ""
+    }
+
+    /// `nil` if the column is null.
+    package func optionalText(_ column: Int32) -> String? {
+        self.isNull(column) ? nil : self.text(column)
+    }
+
+    /// A copy, which outlives the row.
+    package func bytes(_ column: Int32) -> [UInt8] {
+        let start = sqlite3_column_blob(self.statement, column)
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(self.statement, column))))
+    }
+
+    /// A copy, which outlives the row.
+    package func data(_ column: Int32) -> Data {
+        guard let bytes = sqlite3_column_blob(self.statement, column) else { return Data() }
+        return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))
+    }
+
+    var names: [String] {
+        (0..<sqlite3_column_count(self.statement)).map {
+            sqlite3_column_name(self.statement, $0).map { String(cString: $0) } ?? ""
+        }
+    }
+
+    func value(_ column: Int32) -> Row.Value {
+        switch sqlite3_column_type(self.statement, column) {
+        case SQLITE_INTEGER: .integer(self.integer(column))
+        case SQLITE_FLOAT: .real(sqlite3_column_double(self.statement, column))
+        case SQLITE_TEXT: .text(self.text(column))
+        case SQLITE_BLOB: .blob(self.data(column))
+        default: .null
+        }
+    }
+}

@@ -1,0 +1,79 @@
+/// A part of a statement with the values of its parameters, for statements that are composed.
+///
+/// An interpolated value becomes a parameter, and an interpolated `SQL` a part of the text.
+package struct SQL: ExpressibleByStringInterpolation, Sendable {
+    package private(set) var text: String
+    package private(set) var arguments: [any Bindable]
+
+    /// A text without parameters.
+    package init(sql text: String) {
+        (self.text, self.arguments) = (text, [])
+    }
+
+    package init(stringLiteral text: String) {
+        self.init(sql: text)
+    }
+
+    package init(stringInterpolation parts: StringInterpolation) {
+        (self.text, self.arguments) = (parts.text, parts.arguments)
+    }
+
+    package struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var text = ""
+        fileprivate var arguments: [any Bindable] = []
+
+        package init(literalCapacity: Int, interpolationCount: Int) {}
+
+        package mutating func appendLiteral(_ literal: String) {
+            self.text += literal
+        }
+
+        package mutating func appendInterpolation(_ value: some Bindable) {
+            self.text += "?"
+            self.arguments.append(value)
+        }
+
+        package mutating func appendInterpolation<Value: Bindable>(_ value: Value?) {
+            self.text += "?"
+            self.arguments.append(value)
+        }
+
+        /// A list in parentheses.
+        package mutating func appendInterpolation(_ values: [some Bindable]) {
+            self.text += "(" + values.map { _ in "?" }.joined(separator: ",") + ")"
+            self.arguments += values
+        }
+
+        package mutating func appendInterpolation(_ part: SQL) {
+            self.text += part.text
+            self.arguments += part.arguments
+        }
+
+        /// A text that is part of the statement, and never a value from outside.
+        package mutating func appendInterpolation(sql text: String) {
+            self.text += text
+        }
+    }
+}
+
+extension Database {
+    package func execute(literal statement: SQL) throws {
+        try self.execute(sql: statement.text, arguments: statement.arguments)
+    }
+}
+
+extension Row {
+    package static func fetchAll(_ db: Database, _ statement: SQL) throws -> [Row] {
+        try self.fetchAll(db, sql: statement.text, arguments: statement.arguments)
+    }
+
+    package static func fetchOne(_ db: Database, _ statement: SQL) throws -> Row? {
+        try self.fetchOne(db, sql: statement.text, arguments: statement.arguments)
+    }
+}
+
+extension ColumnDecodable {
+    package static func fetchAll(_ db: Database, _ statement: SQL) throws -> [Self] {
+        try self.fetchAll(db, sql: statement.text, arguments: statement.arguments)
+    }
+}

@@ -1,0 +1,36 @@
+internal import CSQLite
+
+/// A compiled statement of one connection, which must not outlive its `Database`.
+package final class Statement {
+    package let handle: OpaquePointer?
+
+    /// Compiles the first statement of a text; `rest` is the text behind it.
+    init(_ text: UnsafePointer<CChar>, in connection: OpaquePointer?, rest: inout UnsafePointer<CChar>?) throws {
+        var handle: OpaquePointer?
+        let code = sqlite3_prepare_v2(connection, text, -1, &handle, &rest)
+        guard code == SQLITE_OK else { throw DatabaseError(of: connection, code) }
+        // `nil` if the text has nothing but blanks and comments.
+        self.handle = handle
+    }
+
+    deinit {
+        sqlite3_finalize(self.handle)
+    }
+
+    /// Runs the statement to its end.
+    package func execute(arguments: [any Bindable] = []) throws {
+        guard self.handle != nil else { return }
+        try self.rows(arguments).forEach { _ in true }
+    }
+
+    package var parameterCount: Int { Int(sqlite3_bind_parameter_count(self.handle)) }
+
+    /// The rows of the statement with these parameters, one for each of its own.
+    package func rows(_ arguments: [any Bindable]) throws -> DirectRow {
+        guard let handle, arguments.count == self.parameterCount else {
+            throw DatabaseError(resultCode: .misuse, message: "a statement has other parameters than its text")
+        }
+        for (index, value) in arguments.enumerated() { value.bind(to: handle, at: Int32(index + 1)) }
+        return DirectRow(handle)
+    }
+}

@@ -1,0 +1,10 @@
+import SQLite
+
+extension Database {
+    /// The steps of a query's plan, which does not depend on the values of its parameters.
+    func plan(of sql: String) throws -> [String] {
+        let statement = try self.makeStatement(sql: "explain query plan " + sql)
+        let nulls = Array(repeating: Int64?.none, count: statement.parameterCount)
+        return try Row.fetchAll(statement, arguments: nulls).map { try $0["detail"] as String }
+    }
+}
