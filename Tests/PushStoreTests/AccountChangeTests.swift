@@ -15,13 +15,14 @@ import Testing
         self.bank = try #require(AppName("bank"))
     }
 
-    private func account(_ role: Role? = .publisher, isEnabled: Bool = true, issued: IssuedAccount? = nil)
+    private func account(_ role: Role? = .publisher, isDisabled: Bool = false, issued: IssuedAccount? = nil)
         -> StoredAccount
     {
         StoredAccount(
             id: 7,
             rights: role.map { AccountRights(role: $0, apps: [.usual]) },
-            isAdministrator: role == .admin && isEnabled,
+            passwordNumber: 1,
+            isDisabled: isDisabled,
             tags: nil,
             issued: issued
         )
@@ -76,7 +77,7 @@ import Testing
         (Role?.none, Bool?.none, false), (.admin, nil, false), (.admin, false, false), (.publisher, nil, true),
         (.device, false, true), (nil, true, true), (.admin, true, true),
     ])
-    func lastAdministratorIsReadIfTheUserWillBeNone(role: Role?, isDisabled: Bool?, isLosing: Bool) {
+    func lastAdministratorIsReadIfTheUserWillNotBeOne(role: Role?, isDisabled: Bool?, isLosing: Bool) {
         let change = AccountChange(role: role, isDisabled: isDisabled)
         #expect(change.isLosing == isLosing)
     }
@@ -93,13 +94,13 @@ import Testing
     @Test func issuedTokenOfAnotherOwnerOrAnOlderOneIsRefused() {
         let stored = self.account(issued: self.issued(0).account)
         for token in [self.issued(1, owner: 2), self.issued(-1)] {
-            // It is refused before anything else is said about the account.
+            // The owner comes before the last administrator: the answer reveals nothing else.
             let step = AccountChange(role: .device, issued: token).decide(stored, isLastAdministrator: true)
             #expect(step == .end(.missing))
         }
     }
 
-    @Test func issuedTokenWithTheSameRightsIsNoNews() throws {
+    @Test func issuedTokenWithTheSameRightsEndsNothing() throws {
         let stored = self.account(issued: self.issued(0).account)
         let changes = [
             (AccountChange(issued: self.issued(1)), false),
@@ -118,6 +119,31 @@ import Testing
         #expect(try !self.plan(first, of: unknown).endsSessions)
     }
 
+    // MARK: Sessions
+
+    @Test(arguments: [
+        (Int64(1), false, Role.publisher, true, true), (2, false, .publisher, false, false),
+        (1, true, .publisher, false, false), (1, false, .device, true, false), (1, false, .admin, true, false),
+    ])
+    func sessionBeginsIfPasswordStaysAndCodeIfRightsStayToo(
+        password: Int64,
+        isDisabled: Bool,
+        role: Role,
+        isSession: Bool,
+        isCode: Bool
+    ) throws {
+        let name = try #require(Username("alice"))
+        let user = User(id: 7, name: name, role: role, passwordNumber: password, isDisabled: false)
+        let account = self.account(isDisabled: isDisabled)
+        #expect(account.admits(user) == isSession)
+        #expect(account.admitsCode(for: user) == isCode)
+    }
+
+    @Test func disabledAdministratorDoesNotCount() {
+        #expect(self.account(.admin).isAdministrator && !self.account().isAdministrator)
+        #expect(!self.account(.admin, isDisabled: true).isAdministrator && !self.account(nil).isAdministrator)
+    }
+
     // MARK: Tags
 
     @Test(arguments: [
@@ -130,7 +156,8 @@ import Testing
         let account = StoredAccount(
             id: 7,
             rights: AccountRights(role: .device, apps: [.usual]),
-            isAdministrator: false,
+            passwordNumber: 1,
+            isDisabled: false,
             tags: old.isEmpty ? nil : try sealing.seal(tags(old), in: .userTags(7)),
             issued: nil
         )

@@ -25,7 +25,7 @@ extension PostgreSQLReader {
 
     static let codeInUse = """
         select u.id from token t join account u on u.id = t.user_id
-        where t.hash = $1 and t.scopes like '\(Enrolment.mark)%' and t.expires_at > $2 and u.disabled_at is null
+        where t.hash = $1 and t.\(Enrolment.isCode) and t.expires_at > $2 and u.disabled_at is null
         """
 
     package func tokens(
@@ -48,7 +48,7 @@ extension PostgreSQLReader {
 
     private static let entries = """
         select \(TokenColumn.selected) from token t join account u on u.id = t.user_id
-        where t.expires_at > $1 and t.prefix > $2 and t.scopes not like '\(Enrolment.mark)%'
+        where t.expires_at > $1 and t.prefix > $2 and not t.\(Enrolment.isCode)
         """
     static let allTokens = "\(entries) order by t.prefix limit $3"
     static let tokensOfOne = "\(entries) and u.name_key = $4 order by t.prefix limit $3"

@@ -14,13 +14,13 @@ extension PostgreSQLReader {
     static let userNamed = "select \(UserColumn.list) from account u where name_key = $1"
 
     package func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount? {
-        try await self.read("\(Self.account) where id = $1", user.id) {
+        try await self.read(Self.accountWithID, user.id) {
             try $0.first.flatMap { try StoredAccount($0).issued }
         }
     }
 
-    static let account = "select \(StoredAccount.Column.list) from account"
-    static let accountNamed = "\(account) where name_key = $1"
+    static let accountWithID = "select \(StoredAccount.Column.list) from account where id = $1"
+    static let accountNamed = "select \(StoredAccount.Column.list) from account where name_key = $1"
 
     package func hasUsers() async throws(StoreError) -> Bool {
         try await self.read(Self.anyUser) { rows in rows.first != nil }

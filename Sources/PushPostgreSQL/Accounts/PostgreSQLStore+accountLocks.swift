@@ -13,6 +13,11 @@ extension PostgreSQLStore {
         )
     }
 
+    /// Locks the row of the user with that id against changes; `nil` if there is no such user.
+    static func lockAccount(_ id: Int64, _ tx: WriteTransaction) async throws -> StoredAccount? {
+        try await tx.query("\(PostgreSQLReader.accountWithID) for no key update", id).first.map(StoredAccount.init)
+    }
+
     /// Locks the row of the user of that name for a change or a deletion. Returns also whether no
     /// enabled administrator would be left without this one.
     ///

@@ -26,7 +26,7 @@ extension SQLiteReader {
             try db.first(
                 prepared: """
                     select 1 from token t join user u on u.id = t.user_id
-                    where t.hash = ? and t.scopes like '\(Enrolment.mark)%' and t.expires_at > ? and u.disabled_at is null
+                    where t.hash = ? and t.\(Enrolment.isCode) and t.expires_at > ? and u.disabled_at is null
                     """,
                 code.bytes,
                 now.milliseconds
@@ -62,7 +62,7 @@ extension SQLiteReader {
 
     private static let entries = """
         select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
-        where t.expires_at > ?1 and t.prefix > ?2 and t.scopes not like '\(Enrolment.mark)%'
+        where t.expires_at > ?1 and t.prefix > ?2 and not t.\(Enrolment.isCode)
         """
     static let allTokens = "\(entries) order by t.prefix limit ?3"
     static let tokensOfOne = "\(entries) and u.name_key = ?4 order by t.prefix limit ?3"

@@ -26,12 +26,12 @@ extension SQLiteReader {
 
     package func issuedAccount(of user: User) throws(StoreError) -> IssuedAccount? {
         try self.read { db in
-            try db.first(prepared: "\(Self.account) where id = ?", user.id) { try StoredAccount($0).issued } ?? nil
+            try db.first(prepared: Self.accountWithID, user.id) { try StoredAccount($0).issued } ?? nil
         }
     }
 
-    static let account = "select \(StoredAccount.Column.list) from user"
-    static let accountNamed = "\(account) where name_key = ?"
+    static let accountWithID = "select \(StoredAccount.Column.list) from user where id = ?"
+    static let accountNamed = "select \(StoredAccount.Column.list) from user where name_key = ?"
 
     package func hasUsers() throws(StoreError) -> Bool {
         try self.read { db in try db.first(prepared: "select 1 from user limit 1") { _ in true } ?? false }

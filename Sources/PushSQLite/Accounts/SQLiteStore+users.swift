@@ -15,18 +15,21 @@ extension SQLiteStore {
         try await self.write(by: record) { [sealing] db in
             // The id is read first, because the name is encrypted for it; there is no other
             // writer.
-            let id = try Int64.fetchOne(db, sql: "select seq + 1 from sqlite_sequence where name = 'user'") ?? 1
-            try db.execute(
-                sql: """
+            let last = try db.first(prepared: "select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
+            let id = (last ?? 0) + 1
+            return try db.run(
+                prepared: """
                     insert into user (id, name, name_key, role, apps, password, created_at) values (?, ?, ?, ?, ?, ?, ?)
                     on conflict (name_key) do nothing
                     """,
-                arguments: [
-                    id, try sealing.seal(name.description, in: .username(id)), sealing.index.hash(name), role.rawValue,
-                    apps.stored, password.phc, now.milliseconds,
-                ]
-            )
-            return db.changesCount == 1
+                id,
+                try sealing.seal(name.description, in: .username(id)),
+                sealing.index.hash(name),
+                role.rawValue,
+                apps.stored,
+                password.phc,
+                now.milliseconds
+            ) == 1
         }
     }
 
@@ -65,11 +68,12 @@ extension SQLiteStore {
     }
 
     func account(_ name: Username, _ db: Database) throws -> StoredAccount? {
-        try db.first(
-            prepared: SQLiteReader.accountNamed,
-            self.sealing.index.hash(name),
-            decode: StoredAccount.init
-        )
+        let key = self.sealing.index.hash(name)
+        return try db.first(prepared: SQLiteReader.accountNamed, key, decode: StoredAccount.init)
+    }
+
+    func account(_ id: Int64, _ db: Database) throws -> StoredAccount? {
+        try db.first(prepared: SQLiteReader.accountWithID, id, decode: StoredAccount.init)
     }
 
     // MARK: - Private

@@ -6,22 +6,23 @@ package struct StoredAccount: Sendable, Hashable {
     package let id: Int64
     /// `nil` if only a later version knows the role.
     package let rights: AccountRights?
-    /// Whether the user is an enabled administrator.
-    package let isAdministrator: Bool
+    let passwordNumber: Int64
+    let isDisabled: Bool
     /// The encrypted tags given to the user.
     package let tags: Data?
     /// `nil` if nobody owns the account yet.
     package let issued: IssuedAccount?
 
     package enum Column: Int32, SelectedColumn {
-        case id, role, apps, isAdministrator, tags, issuedTo, issuedAt, issuedRole, issuedApps, issuedScopes
+        case id, role, apps, passwordNumber, isDisabled, tags, issuedTo, issuedAt, issuedRole, issuedApps, issuedScopes
 
         package var sql: String {
             switch self {
             case .id: "id"
             case .role: "role"
             case .apps: "apps"
-            case .isAdministrator: "role = 'admin' and disabled_at is null"
+            case .passwordNumber: "password_number"
+            case .isDisabled: "disabled_at is not null"
             case .tags: "tags"
             case .issuedTo: "issued_to"
             case .issuedAt: "issued_at"
@@ -40,7 +41,8 @@ extension StoredAccount {
             storedRole: try row.text(Column.role),
             storedApps: try row.optionalText(Column.apps)
         )
-        self.isAdministrator = try row.flag(Column.isAdministrator)
+        self.passwordNumber = try row.integer(Column.passwordNumber)
+        self.isDisabled = try row.flag(Column.isDisabled)
         self.tags = try row.optionalData(Column.tags)
         self.issued = IssuedAccount(
             owner: try row.optionalData(Column.issuedTo),
@@ -50,6 +52,17 @@ extension StoredAccount {
             scopes: try row.optionalText(Column.issuedScopes)
         )
     }
+
+    /// Whether the user is an enabled administrator.
+    package var isAdministrator: Bool { self.rights?.role == .admin && !self.isDisabled }
+
+    /// Whether a user who has signed in may begin a session: the password was not changed, and the
+    /// user not disabled meanwhile.
+    package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
+
+    /// Whether a code may be stored for a user who has signed in. Its session has the rights of
+    /// that moment.
+    package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
 
     /// The tags given to the user, sorted.
     package func openTags(_ sealing: Sealing) throws -> [Tag] { try sealing.tags(self.tags, ofUser: self.id) }
