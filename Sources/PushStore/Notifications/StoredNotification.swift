@@ -68,4 +68,13 @@ package enum Recaller: Sendable, Hashable {
     /// The sender, who may recall it only while it is scheduled.
     case scheduler(Int64)
     case administrator
+
+    /// Whether the user may recall a notification of that sender.
+    package func mayRecall(ofSender user: Int64, isScheduled: Bool) -> Bool {
+        switch self {
+        case .sender(let sender): sender == user
+        case .scheduler(let sender): sender == user && isScheduled
+        case .administrator: true
+        }
+    }
 }
