@@ -40,7 +40,7 @@ extension PostgreSQLStore {
         page: Int?,
         now: Date
     ) async throws -> Int64? {
-        let page = page ?? Self.fanoutPage
+        let page = page ?? AudienceWalk.page
         _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
         return try await self.write { tx in
             let devices = try await tx.query(

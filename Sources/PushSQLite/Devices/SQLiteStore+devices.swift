@@ -82,7 +82,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         let key = DeviceHandle(handle).map(self.sealing.index.hash)
-        let page = page ?? Self.fanoutPage
+        let page = page ?? AudienceWalk.page
         let first = try await self.writer.write { db -> Int? in
             let moved = try db.run(
                 prepared: """

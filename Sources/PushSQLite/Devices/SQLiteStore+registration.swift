@@ -4,7 +4,7 @@ package import PushCore
 package import PushStore
 
 extension SQLiteStore: RegistrationStore {
-    package static var movingPage: Int { Self.fanoutPage }
+    package static var movingPage: Int { AudienceWalk.page }
 
     package func follow<Outcome>(
         _ decision: RegistrationDecision,

@@ -137,7 +137,7 @@ extension SQLiteStore {
         page: Int?,
         now: Date
     ) async throws -> Int64? {
-        let page = page ?? Self.fanoutPage
+        let page = page ?? AudienceWalk.page
         return try await self.writer.write(.housekeeping) { db in
             let last = try db.first(
                 prepared: """

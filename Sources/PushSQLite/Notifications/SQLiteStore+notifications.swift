@@ -14,7 +14,7 @@ extension SQLiteStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
+        let (pusher, page) = (self.pusher, page ?? AudienceWalk.page)
         let posts = posts.map(PreparedPost.init)
         // For the usual single post, the text of its entry is made before the writer runs.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil

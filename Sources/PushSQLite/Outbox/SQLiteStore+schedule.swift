@@ -73,7 +73,7 @@ extension SQLiteStore {
             guard let id, recipients.insert(id).inserted else { continue }
             _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
         }
-        return try Self.enqueue(db, target, besides: recipients, by: pusher, page: Self.fanoutPage, now: now)
+        return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
     }
 
     /// Recalls a notification that was never sent.

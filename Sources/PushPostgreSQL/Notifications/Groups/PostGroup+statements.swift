@@ -183,7 +183,7 @@ extension PostGroup {
     /// must be locked, so that no device opens or loses its only event stream meanwhile.
     static func findDevices(of posts: [PreparedPost], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
-        return try Statement(Self.taggedDevices, Array(tags), PostgreSQLStore.fanoutPage + 1, streamLanes.sorted())
+        return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())
     }
 
     static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
