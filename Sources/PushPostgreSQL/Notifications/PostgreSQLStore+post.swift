@@ -14,7 +14,6 @@ extension PostgreSQLStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        let posts = posts.map(PreparedPost.init)
         if batch == nil, page == nil, posts.count == 1, posts[0].joinsOthers {
             return [try await self.postTogether(PostMember(post: posts[0], bounds: bounds))]
         }
@@ -70,7 +69,7 @@ extension PostgreSQLStore {
     }
 
     private func postAlone(
-        _ posts: [PreparedPost],
+        _ posts: [NewPost],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int,

@@ -85,15 +85,17 @@ extension SQLiteStore {
                     """,
                 id.rawValue,
                 now.milliseconds
-            ) { recaller.mayRecall(ofSender: $0.integer(0), isScheduled: $0.integer(1) != 0) }
-            guard found == true else { return false }
+            ) { (sender: $0.integer(0), isScheduled: $0.integer(1) != 0) }
+            guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
+                return false
+            }
             try db.run(
                 prepared: "update notification set payload = null, alert = null, recalled_at = ? where id = ?",
                 now.milliseconds,
                 id.rawValue
             )
             try db.run(prepared: "delete from fanout where notification_id = ?", id.rawValue)
-            try Self.unschedule(db, id.rawValue)
+            if found.isScheduled { try Self.unschedule(db, id.rawValue) }
             try Self.recordRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
             writer.recordErasure()
             return true

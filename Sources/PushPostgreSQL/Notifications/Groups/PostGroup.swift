@@ -17,7 +17,7 @@ struct PostGroup {
     /// A post that is stored unless its id is taken.
     struct Chosen {
         let place: Int
-        let post: PreparedPost
+        let post: NewPost
         let payload: Data
         let alert: Data?
         let recipients: [Int64]
