@@ -72,10 +72,10 @@ extension UserEntry {
             name: user.name,
             role: user.role,
             apps: user.apps,
-            tags: try sealing.tags(try row.optionalData(ListedUserColumn.tags), ofUser: user.id),
             createdAt: Date(milliseconds: try row.integer(ListedUserColumn.createdAt)),
             isDisabled: user.isDisabled,
             hasPassword: !PasswordHash(phc: try row.text(ListedUserColumn.password)).isNone,
+            tags: try sealing.tags(try row.optionalData(ListedUserColumn.tags), ofUser: user.id),
             pushedAt: try row.optionalInteger(ListedUserColumn.pushedAt).map(Date.init(milliseconds:)),
             fetchedAt: try row.optionalInteger(ListedUserColumn.fetchedAt).map(Date.init(milliseconds:))
         )
