@@ -7,7 +7,7 @@ extension PostgreSQLStore {
     /// Set if the store is closed, a data key is missing, or the database has not answered for
     /// some seconds.
     package var failure: String? {
-        if self.condition.isClosed { return "the database is closed" }
+        if self.condition.isClosed { return StoreError.closedReason }
         if let lack = self.keys.lack { return lack }
         return self.membership.isAlive ? nil : "the database has not answered for some seconds"
     }

@@ -2,10 +2,6 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// How long the first receipt waits for others to share its commit.
-    private static let gathering = Duration.milliseconds(500)
-    /// The pause before receipts that could not be written are retried.
-    private static let pause = Duration.seconds(1)
     /// Without a signal, the store checks for receipts after this time.
     private static let longestWait = Duration.seconds(60)
 
@@ -31,13 +27,13 @@ extension PostgreSQLStore {
             while !Task.isCancelled {
                 if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
                 // Cancellation of the task ends the sleep early; the loop's condition sees it.
-                try? await Task.sleep(for: Self.gathering)
+                try? await Task.sleep(for: ReceiptBook.gathering)
                 do {
                     try await self.writeReceipts()
                 } catch {
                     // `writeReceipts` has requeued them; while the database fails, posts report
                     // it.
-                    try? await Task.sleep(for: Self.pause)
+                    try? await Task.sleep(for: ReceiptBook.pause)
                 }
             }
         } onCancel: {

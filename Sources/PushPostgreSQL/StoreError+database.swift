@@ -16,7 +16,7 @@ extension StoreError {
             case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
             case .unavailable(let reason): .unavailable(reason: reason)
             case .unknownOutcome(let reason): .unknownOutcome(reason: reason)
-            case .badColumn: .failed(reason: "a row cannot be decoded")
+            case .badColumn: .undecodable
             }
     }
 
@@ -32,7 +32,7 @@ extension StoreError {
         case let error as DatabaseError: self.init(error)
         case VaultError.sealingStopped: self = .unavailable(reason: VaultError.sealingStopped.description)
         case let error as VaultError: self = .failed(reason: error.description)
-        case is DecodingError: self = .failed(reason: "a row cannot be decoded")
+        case is DecodingError: self = .undecodable
         default: return nil
         }
     }

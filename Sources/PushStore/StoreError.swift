@@ -68,6 +68,11 @@ package enum StoreError: Error, CustomStringConvertible {
 }
 
 extension StoreError {
+    package static let closedReason = "the database is closed"
+
+    /// A value of a row has another type than its column.
+    package static var undecodable: StoreError { .failed(reason: "a row cannot be decoded") }
+
     /// The schema differs from that of the migrations; names the first of the differences.
     package static func changedSchema(_ differences: [String]) -> StoreError {
         .failed(

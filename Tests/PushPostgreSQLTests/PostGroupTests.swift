@@ -42,7 +42,7 @@ import Testing
             expiresAt: self.fixture.now + 3600
         )
         let post = NewPost(notification, to: self.store.hashed(notification.audience), once: request)
-        return PostMember(post: PreparedPost(post), bounds: bounds)
+        return PostMember(post: post, bounds: bounds)
     }
 
     private func outcomes(_ members: [PostMember]) async -> [PostOutcome?] {

@@ -2,12 +2,12 @@ import Foundation
 import HTTPTypes
 import PushAPI
 import PushCore
-import PushStore
 import PushTesting
 import SocketHTTP
 import Testing
 
 @testable import PushServer
+@testable import PushStore
 
 /// The cache of decrypted bodies without a server.
 @Suite(.timeLimit(.minutes(5))) struct BodyCacheTests {

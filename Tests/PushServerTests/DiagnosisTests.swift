@@ -1,10 +1,10 @@
 import Foundation
 import PushAPI
 import PushCore
-import PushStore
 import Testing
 
 @testable import PushServer
+@testable import PushStore
 
 /// The sentences about users, devices and notifications.
 @Suite struct DiagnosisTests {

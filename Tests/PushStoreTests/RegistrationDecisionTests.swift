@@ -249,4 +249,14 @@ import Testing
     @Test func listedColumnsFollowTheColumnsOfADevice() {
         #expect(StoredDevice.Column.allCases.map(\.rawValue) == Array(0..<ListedColumn.pushedAt.rawValue))
     }
+
+    /// Otherwise the store would ask forever.
+    @Test func unansweredQuestionEndsWithAnError() throws {
+        let decision = self.scene.decision(token: self.scene.token)
+        var (facts, rounds) = (RegistrationFacts(), 0)
+        #expect(throws: StoreError.self) {
+            while case .read = try facts.next({ try decision.confirm("1", for: self.scene.id, $0) }) { rounds += 1 }
+        }
+        #expect(rounds == 10)
+    }
 }

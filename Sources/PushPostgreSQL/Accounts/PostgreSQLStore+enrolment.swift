@@ -12,43 +12,19 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        try await self.write { [sealing] tx in
-            let unchanged = try await tx.query(
-                Self.unchanged,
-                user.id,
-                user.passwordNumber,
-                user.role.rawValue,
-                user.apps.stored
-            )
-            guard unchanged.count == 1 else { return false }
-            _ = try await tx.query(
-                Self.insertCode,
-                code.bytes,
-                // The column needs a unique value; no answer shows it.
-                BearerToken.random().prefix.description,
-                user.id,
-                Enrolment.mark + scopes.description,
-                now.milliseconds,
-                expiresAt.milliseconds,
-                sealing.rows.token(code, user: user.id)
-            )
+        try await self.write { tx in
+            guard try await Self.lockAccount(user.id, tx)?.admitsCode(for: user) == true else { return false }
+            let row = NewToken(codeFor: user, scopes: scopes, now: now, expiresAt: expiresAt)
+            _ = try await self.insert(row, as: code, by: nil, tx)
             _ = try await tx.query(Self.oldestCodes, user.id, code.bytes, Enrolment.maximumCount - 1)
             if let record { tx.append(record) }
             return true
         }
     }
 
-    private static let unchanged = """
-        select id from account where id = $1 and password_number = $2 and disabled_at is null and role = $3
-            and apps is not distinct from $4::text for no key update
-        """
-    private static let insertCode = """
-        insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at, mac)
-        values ($1, $2, $3, true, false, $4, $5, $6, $7)
-        """
     static let oldestCodes = """
         delete from token where hash in (
-            select hash from token where user_id = $1 and scopes like '\(Enrolment.mark)%' and hash <> $2
+            select hash from token where user_id = $1 and \(Enrolment.isCode) and hash <> $2
             order by created_at desc offset $3)
         """
 
@@ -59,38 +35,25 @@ extension PostgreSQLStore {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment? {
         try await self.write { [sealing] tx in
-            // Locks the user first, as `addSession` does.
-            guard let row = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first else {
+            let found = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first.map {
+                try TokenGrant.used($0, code, sealing)
+            }
+            // If two requests use a code at the same time, the second finds it deleted.
+            guard let (user, grant) = found, try await tx.query(Self.useCode, code.bytes).changed == 1 else {
                 return nil
             }
-            let id = try row.integer(0)
-            guard let role = Role(rawValue: try row.text(2)) else { throw StoreError.damaged(row: "a user's") }
-            // If two requests use a code at the same time, the second finds it deleted.
-            guard let used = try await tx.query(Self.useCode, code.bytes).first else { return nil }
-            guard try used.integer(1) == sealing.rows.token(code, user: id) else {
-                throw StoreError.damaged(row: "a code's")
-            }
-            let user = try sealing.username(row.data(1), ofUser: id)
-            // No scope has the mark's name, so parsing drops it.
-            let scopes = Scopes(try used.text(0)).intersection(role.scopes)
-            let token = try await self.insert(
-                NewToken(user: id, isSession: true, isVouched: false, scopes: scopes, expiresAt: expiresAt),
-                by: record(user, scopes),
-                tx,
-                now: now
-            )
-            let ended = try await Self.endOldestSessions(of: id, but: token, tx)
-            return Enrolment(user: user, userID: id, scopes: scopes, session: NewSession(token: token, ended: ended))
+            let scopes = Enrolment.scopes(of: grant, for: user)
+            let row = NewToken(for: user.id, isSession: true, scopes: scopes, now: now, expiresAt: expiresAt)
+            let session = try await self.beginSession(row, by: record(user.name, scopes), tx)
+            return Enrolment(user: user.name, userID: user.id, scopes: scopes, session: session)
         }
     }
 
+    /// Locks the user first, as `addSession` does.
     private static let lockUserOfCode = """
-        select u.id, u.name, u.role from account u
-        where u.id = (
-                select user_id from token
-                where hash = $1 and scopes like '\(Enrolment.mark)%' and expires_at > $2)
-            and u.disabled_at is null
-        for no key update
+        select \(TokenColumn.selected) from token t join account u on u.id = t.user_id
+        where t.hash = $1 and t.\(Enrolment.isCode) and t.expires_at > $2 and u.disabled_at is null
+        for no key update of u
         """
-    private static let useCode = "delete from token where hash = $1 returning scopes, mac"
+    private static let useCode = "delete from token where hash = $1"
 }

@@ -11,21 +11,13 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> BearerToken? {
-        try await self.write { [sealing] tx in
+        try await self.write { tx in
             // Locks the user, so that no token remains if the user is deleted at the same time.
-            guard let row = try await tx.query(Self.lockUser, sealing.index.hash(name)).first else { return nil }
-            let token = NewToken(
-                user: try row.integer(0),
-                isSession: false,
-                isVouched: false,
-                scopes: scopes,
-                expiresAt: expiresAt
-            )
-            return try await self.insert(token, by: record, tx, now: now)
+            guard let user = try await Self.lockAccount(name, tx)?.id else { return nil }
+            let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
+            return try await self.insert(row, by: record, tx)
         }
     }
-
-    private static let lockUser = "select id from account where name_key = $1 for no key update"
 
     package func addSession(
         for user: User,
@@ -36,38 +28,30 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> NewSession? {
         try await self.write { tx in
-            guard try await tx.query(Self.lockSignedIn, user.id, user.passwordNumber).count == 1 else { return nil }
-            let token = try await self.insert(
-                NewToken(user: user.id, isSession: true, isVouched: isVouched, scopes: scopes, expiresAt: expiresAt),
-                by: record,
-                tx,
-                now: now
+            guard try await Self.lockAccount(user.id, tx)?.admits(user) == true else { return nil }
+            let row = NewToken(
+                for: user.id,
+                isSession: true,
+                isVouched: isVouched,
+                scopes: scopes,
+                now: now,
+                expiresAt: expiresAt
             )
-            return NewSession(token: token, ended: try await Self.endOldestSessions(of: user.id, but: token, tx))
+            return try await self.beginSession(row, by: record, tx)
         }
     }
 
-    /// Ends the oldest sessions beyond the limit for each user.
-    static func endOldestSessions(
-        of user: Int64,
-        but token: BearerToken,
-        _ tx: WriteTransaction
-    ) async throws -> [Fingerprint] {
-        let ended = try await tx.query(
-            Self.oldestSessions,
-            user,
-            token.fingerprint.bytes,
-            NewSession.maximumCount - 1
-        )
-        if ended.count > 0 { _ = try await tx.query(Self.newVersion, user) }
+    /// Inserts a session, and ends the user's oldest sessions above the maximum.
+    func beginSession(_ row: NewToken, by record: AuditRecord?, _ tx: WriteTransaction) async throws -> NewSession {
+        let token = try await self.insert(row, by: record, tx)
+        let most = NewSession.maximumCount - 1
+        let ended = try await tx.query(Self.oldestSessions, row.user, token.fingerprint.bytes, most)
+        if ended.count > 0 { _ = try await tx.query(Self.newVersion, row.user) }
         let fingerprints = try ended.compactMap { Fingerprint(bytes: try $0.data(0)) }
-        for fingerprint in fingerprints { tx.end(.token(fingerprint, user: user)) }
-        return fingerprints
+        for fingerprint in fingerprints { tx.end(.token(fingerprint, user: row.user)) }
+        return NewSession(token: token, ended: fingerprints)
     }
 
-    static let lockSignedIn = """
-        select id from account where id = $1 and password_number = $2 and disabled_at is null for no key update
-        """
     static let oldestSessions = """
         delete from token where hash in (
             select hash from token where user_id = $1 and is_session and hash <> $2
@@ -134,35 +118,28 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    struct NewToken {
-        let user: Int64
-        let isSession: Bool
-        let isVouched: Bool
-        let scopes: Scopes
-        let expiresAt: Date
-    }
-
-    /// Inserts a random token, and adds the record with the token to the audit.
+    /// Inserts a random token, or a code, and adds the record with the token to the audit.
     func insert(
-        _ new: NewToken,
+        _ row: NewToken,
+        as code: Fingerprint? = nil,
         by record: AuditRecord?,
-        _ tx: WriteTransaction,
-        now: Date
+        _ tx: WriteTransaction
     ) async throws -> BearerToken {
-        // The retry is rare: there are 62^8 prefixes.
+        // With 62^8 prefixes, a repeated one is improbable. A code needs one, too; nobody sees it.
         while true {
             let token = BearerToken.random()
+            let hash = code ?? token.fingerprint
             let inserted = try await tx.query(
                 Self.insertToken,
-                token.fingerprint.bytes,
+                hash.bytes,
                 token.prefix.description,
-                new.user,
-                new.isSession,
-                new.isVouched,
-                new.scopes.description,
-                now.milliseconds,
-                new.expiresAt.milliseconds,
-                self.sealing.rows.token(token.fingerprint, user: new.user)
+                row.user,
+                row.isSession,
+                row.isVouched,
+                row.scopes,
+                row.createdAt.milliseconds,
+                row.expiresAt.milliseconds,
+                self.sealing.rows.token(hash, user: row.user)
             )
             guard inserted.changed == 1 else { continue }
             if let record { tx.append(record.about(token.prefix, in: self.audit)) }

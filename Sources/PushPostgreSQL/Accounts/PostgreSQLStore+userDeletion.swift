@@ -5,15 +5,14 @@ package import PushStore
 
 extension PostgreSQLStore {
     package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
-        try await self.write { [sealing] tx in
-            guard let account = try await LockedAccount(tx, sealing.index.hash(name), isLosing: true) else {
-                return .missing
-            }
-            if account.isLastAdministrator { return .lastAdministrator }
-            try await Self.deleteUser(tx, account.id)
-            tx.end(.user(account.id))
+        try await self.write { tx in
+            let (account, isLast) = try await Self.lockAccount(name, isLosing: true, tx)
+            let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
+            guard outcome == .done, let id = account?.id else { return outcome }
+            try await Self.deleteUser(tx, id)
+            tx.end(.user(id))
             if let record { tx.append(record) }
-            return .done
+            return outcome
         }
     }
 

@@ -44,58 +44,63 @@ extension PostgreSQLStore {
 
     package func changeUser(
         _ name: Username,
-        role: Role?,
-        apps: Set<AppName>?,
-        password: PasswordHash?,
-        isDisabled: Bool?,
-        issued: IssuedToken?,
+        _ change: AccountChange,
         by record: AuditRecord?,
         now: Date
     ) async throws -> UserChange {
-        try await self.write { [sealing] tx in
-            let isLosing = (role ?? .admin) != .admin || isDisabled == true
-            let key = sealing.index.hash(name)
-            guard let account = try await LockedAccount(tx, key, isLosing: isLosing) else { return .missing }
-            if let issued {
-                let stored = try await tx.query(PostgreSQLReader.issuedAccount, account.id).first.flatMap {
-                    try IssuedAccount($0)
-                }
-                guard issued.isOfOwner(of: stored), !issued.isOlder(than: stored) else { return .missing }
-                // A newer token with the same rights as the last one ends nothing.
-                let isNews = role != nil || apps != nil || stored?.rights != issued.account.rights
-                if !isNews, password == nil, isDisabled == nil {
-                    try await Self.set(issued.account, ofUser: account.id, tx)
-                    if let record { tx.append(record) }
-                    return .done
-                }
+        try await self.write { tx in
+            let (account, isLast) = try await Self.lockAccount(name, isLosing: change.isLosing, tx)
+            switch change.decide(account, isLastAdministrator: isLast) {
+            case .end(let outcome): return outcome
+            case .write(let plan):
+                try await Self.write(plan, by: record, tx, now: now)
+                return .done
             }
-            if account.isLastAdministrator { return .lastAdministrator }
-            if let issued { try await Self.set(issued.account, ofUser: account.id, tx) }
+        }
+    }
+
+    private static func write(
+        _ plan: AccountPlan,
+        by record: AuditRecord?,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws {
+        let (user, change) = (plan.user, plan.change)
+        if let issued = change.issued?.account {
+            _ = try await tx.query(
+                Self.setIssued,
+                user,
+                issued.owner,
+                issued.issuedAt.milliseconds,
+                issued.rights.role?.rawValue,
+                issued.storedApps,
+                issued.rights.scopes?.description
+            )
+        }
+        if plan.isNews {
             _ = try await tx.query(
                 Self.changeUser,
-                account.id,
-                role?.rawValue,
-                isDisabled,
+                user,
+                change.role?.rawValue,
+                change.isDisabled,
                 now.milliseconds,
-                apps != nil,
-                apps?.stored,
-                password?.phc
+                change.apps != nil,
+                change.apps?.stored,
+                change.password?.phc
             )
-            if account.rights?.gains(role, apps) ?? true || password != nil {
-                let sessions = try await tx.query(Self.endSessions, account.id).map { try $0.text(0) }
-                // A user who gains rights is still the same person on the same devices.
-                if password != nil {
-                    try await Self.retireDevices(tx, ofUser: account.id, with: sessions, by: record, now: now)
-                }
-            }
-            if let apps {
-                let devices = try await tx.query(Self.devicesWithHandle, account.id).map(EndingDevice.init)
-                try await Self.write(DeviceEnds(of: devices, outside: apps), ofUser: account.id, tx, now: now)
-            }
-            tx.end(.user(account.id))
-            if let record { tx.append(record) }
-            return .done
+            tx.end(.user(user))
         }
+        if plan.endsSessions {
+            let sessions = try await tx.query(Self.endSessions, user).map { try $0.text(0) }
+            if plan.retiresDevices {
+                try await Self.retireDevices(tx, ofUser: user, with: sessions, by: record, now: now)
+            }
+        }
+        if let apps = change.apps {
+            let devices = try await tx.query(Self.devicesWithHandle, user).map(EndingDevice.init)
+            try await Self.write(DeviceEnds(of: devices, outside: apps), ofUser: user, tx, now: now)
+        }
+        if let record { tx.append(record) }
     }
 
     private static let changeUser = """
@@ -107,18 +112,6 @@ extension PostgreSQLStore {
             version = version + 1
         where id = $1
         """
-    private static func set(_ issued: IssuedAccount, ofUser id: Int64, _ tx: WriteTransaction) async throws {
-        _ = try await tx.query(
-            Self.setIssued,
-            id,
-            issued.owner,
-            issued.issuedAt.milliseconds,
-            issued.rights.role?.rawValue,
-            issued.storedApps,
-            issued.rights.scopes?.description
-        )
-    }
-
     private static let setIssued = """
         update account set issued_to = $2, issued_at = $3, issued_role = $4, issued_apps = $5, issued_scopes = $6
         where id = $1

@@ -25,7 +25,7 @@ struct Registrar {
         try await self.lockUser()
         var facts = RegistrationFacts()
         while true {
-            switch try decide(facts) {
+            switch try facts.next(decide) {
             case .read(let question): try await self.read(question, into: &facts)
             case .end(let outcome): return .end(outcome)
             case .register(let plan): return .registered(plan.device, moved: try await self.write(plan))

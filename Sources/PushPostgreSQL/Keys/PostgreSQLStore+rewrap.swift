@@ -5,14 +5,11 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Values checked in one transaction.
-    private static let rewrapPage = 200
-
     package func rewrap(
         page: Int?,
         passed: @Sendable (Int) async throws -> Void
     ) async throws -> RewrapResult? {
-        let (vault, page) = (self.sealing.vault, max(1, page ?? Self.rewrapPage))
+        let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
         // Other servers may already encrypt with the key that waits here; a pass must not
@@ -20,18 +17,9 @@ extension PostgreSQLStore {
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
-        var (result, count) = (RewrapResult(), 0)
-        for column in SealedColumn.all(usersIn: "account") {
-            var row: Int64? = .min
-            while let last = row {
-                try Task.checkCancellation()
-                let done = try await self.write { try await column.rewrap($0, vault, after: last, limit: page) }
-                result.renewed += done.renewed
-                result.unreadable += done.unreadable
-                row = done.last
-                count += page
-                try await passed(count)
-            }
+        let columns = SealedColumn.all(usersIn: "account")
+        var result = try await RewrapResult(columns, page: page, passed: passed) { column, last in
+            try await self.write { try await column.rewrap($0, vault, after: last, limit: page) }
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
@@ -52,15 +40,6 @@ extension PostgreSQLStore {
 }
 
 extension SealedColumn {
-    /// The result of one page of `rewrap`.
-    struct Page: Sendable {
-        /// The last row read; `nil` after the last page.
-        let last: Int64?
-        let renewed: Int
-        /// Values that cannot be decrypted.
-        let unreadable: Int
-    }
-
     /// Counts the values that begin with the bytes of a format and a key's number.
     var counting: String {
         "select count(*) from \(self.table) where substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) = $1"

@@ -16,19 +16,9 @@ struct IdempotencyKeys {
     /// A request, and the notification that it stores.
     typealias Reserved = (request: IdempotentRequest, for: NewNotification)
 
-    /// The notification that a request has stored.
-    private struct Stored {
-        let request: Data
-        let notification: Int64
-        let createdAt: Int64
-        let expiresAt: Int64
-        let recipients: Int64?
-        let pushes: Int64?
-    }
-
     /// The notifications that earlier requests, and those of this transaction, have stored; by
     /// key.
-    private var stored: [Data: Stored] = [:]
+    private var stored: [Data: StoredRequest] = [:]
     /// The rows that this transaction has inserted.
     private let reserved: Set<Data>
     /// The keys that have no row yet.
@@ -70,36 +60,12 @@ struct IdempotencyKeys {
 
     /// The outcome of an earlier request with the same key; `nil` if this is the first.
     func earlierOutcome(of request: IdempotentRequest) throws -> PostOutcome? {
-        guard let earlier = self.stored[request.key] else { return nil }
-        guard earlier.request == request.request else { return .keyReused }
-        guard let id = NotificationID(rawValue: earlier.notification) else {
-            throw StoreError.damaged(row: "an idempotency key")
-        }
-        var reach: Reach?
-        if let recipients = earlier.recipients, let pushes = earlier.pushes {
-            reach = Reach(recipients: Int(clamping: recipients), pushes: Int(clamping: pushes))
-        }
-        return .repeated(
-            id,
-            createdAt: Date(milliseconds: earlier.createdAt),
-            expiresAt: Date(milliseconds: earlier.expiresAt),
-            reach: reach
-        )
+        try self.stored[request.key]?.outcome(of: request)
     }
 
     /// Records the notification that a request has stored.
-    ///
-    /// Does not store an incomplete reach: a repeated request gets the same answer, although more
-    /// may be known.
     mutating func record(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
-        self.stored[request.key] = Stored(
-            request: request.request,
-            notification: notification.id.rawValue,
-            createdAt: notification.createdAt.milliseconds,
-            expiresAt: notification.expiresAt.milliseconds,
-            recipients: reach.isComplete ? Int64(reach.recipients) : nil,
-            pushes: reach.isComplete ? Int64(reach.pushes) : nil
-        )
+        self.stored[request.key] = StoredRequest(request, of: notification, reach)
     }
 
     /// Writes the notifications that the requests have stored, and deletes the rows of requests
@@ -166,8 +132,7 @@ struct IdempotencyKeys {
         """
 
     private static let lookup = """
-        select key, request, notification_id, created_at, expires_at, recipients, pushes from idempotency
-        where key = any($1::bytea[])
+        select \(StoredRequest.Column.list), key from idempotency where key = any($1::bytea[])
         """
 
     /// The comparison with an array makes PostgreSQL look up each key: see `KeyLookup`.
@@ -179,25 +144,13 @@ struct IdempotencyKeys {
         where i.key = any(array[t.key])
         """
 
-    private static func stored(_ tx: WriteTransaction, _ keys: [Data]) async throws -> [Data: Stored] {
+    private static func stored(_ tx: WriteTransaction, _ keys: [Data]) async throws -> [Data: StoredRequest] {
         try Self.stored(try await tx.query(Self.lookup, keys))
     }
 
-    private static func stored(_ rows: Rows) throws -> [Data: Stored] {
-        let stored = try rows.map { row in
-            (
-                try row.data(0),
-                Stored(
-                    request: try row.data(1),
-                    notification: try row.integer(2),
-                    createdAt: try row.integer(3),
-                    expiresAt: try row.integer(4),
-                    recipients: try row.optionalInteger(5),
-                    pushes: try row.optionalInteger(6)
-                )
-            )
-        }
-        return Dictionary(stored) { first, _ in first }
+    private static func stored(_ rows: Rows) throws -> [Data: StoredRequest] {
+        let key = StoredRequest.Column.allCases.count
+        return Dictionary(try rows.map { (try $0.data(key), try StoredRequest($0)) }) { first, _ in first }
     }
 }
 

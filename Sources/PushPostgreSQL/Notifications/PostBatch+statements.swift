@@ -3,19 +3,6 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-extension PreparedPost {
-    /// The encrypted values to store. Re-encrypts values from before a keyring exchange, which the
-    /// pass of `rewrap` might otherwise miss.
-    func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
-        let (post, id) = (self.notification, self.notification.id)
-        let payload = try vault.renewed(post.sealedPayload, in: .payload(id, sender: post.sender)) ?? post.sealedPayload
-        let alert = try post.sealedAlert.map { sealed in
-            try vault.renewed(sealed, in: .alert(id, sender: post.sender)) ?? sealed
-        }
-        return (payload, alert)
-    }
-}
-
 /// The statements of a batch.
 extension PostBatch {
     /// Inserts a notification with its recipients, or its place in the schedule; `nil` if its id
@@ -23,7 +10,7 @@ extension PostBatch {
     ///
     /// Returns its place in the order of notifications, and the number of payload bytes stored.
     mutating func insert(
-        _ post: PreparedPost,
+        _ post: NewPost,
         _ recipients: [Int64]
     ) async throws -> (sequence: Int64, bytes: Int)? {
         let (notification, id, sealing) = (post.notification, post.notification.id, self.store.sealing)
@@ -82,7 +69,7 @@ extension PostBatch {
         """
 
     /// Whether an earlier run has stored one of the notifications.
-    static func isAnyStored(_ tx: WriteTransaction, of posts: [PreparedPost]) async throws -> Bool {
+    static func isAnyStored(_ tx: WriteTransaction, of posts: [NewPost]) async throws -> Bool {
         try await tx.query(
             """
             select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
@@ -97,7 +84,7 @@ extension PostBatch {
     /// The users whom the posts name, locked against deletion, and the usage of their sender.
     static func users(
         _ tx: WriteTransaction,
-        of posts: [PreparedPost],
+        of posts: [NewPost],
         sender: Int64
     ) async throws -> (users: [Data: NamedUser], usage: Usage) {
         let rows = try await tx.query(Self.lookup, Array(Set(posts.flatMap { $0.audience.users.map(\.key) })), sender)

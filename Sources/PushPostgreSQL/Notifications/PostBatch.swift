@@ -3,23 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A post with the values that can be computed before its transaction. A class, because groups
-/// pass it between lists: copying a struct with so many members would retain each of them.
-final class PreparedPost: Sendable {
-    let notification: NewNotification
-    let request: IdempotentRequest?
-    let record: AuditRecord?
-    let audience: HashedAudience
-    let seed: Int64
-
-    init(_ post: NewPost) {
-        self.notification = post.notification
-        self.request = post.request
-        self.record = post.record
-        self.audience = post.audience
-        self.seed = post.seed
-    }
-
+extension NewPost {
     /// The idempotent request of this post, with the notification that it stores.
     var idempotence: (request: IdempotentRequest, for: NewNotification)? {
         self.request.map { ($0, self.notification) }
@@ -67,7 +51,7 @@ struct PostBatch {
 
     /// Reads and locks the rows that the posts need.
     init(
-        _ posts: [PreparedPost],
+        _ posts: [NewPost],
         of batch: IdempotentRequest?,
         from first: NewNotification,
         within bounds: StorageBounds?,
@@ -93,7 +77,7 @@ struct PostBatch {
     }
 
     /// Stores the posts; returns an outcome for each, or `nil` if the first run was committed.
-    mutating func store(_ posts: [PreparedPost], of batch: IdempotentRequest?) async throws -> [PostOutcome]? {
+    mutating func store(_ posts: [NewPost], of batch: IdempotentRequest?) async throws -> [PostOutcome]? {
         if self.run == .afterLoss, try await Self.isAnyStored(self.tx, of: posts) {
             // This transaction has written the sender's usage. So its commit confirms the first
             // one's: PostgreSQL replicates them in order.
@@ -134,7 +118,7 @@ struct PostBatch {
 
     /// Stores one notification. Refuses it before it writes anything, so that a refusal needs no
     /// rollback.
-    private mutating func store(_ post: PreparedPost) async throws -> PostOutcome {
+    private mutating func store(_ post: NewPost) async throws -> PostOutcome {
         let notification = post.notification
         if let request = post.request, let earlier = try self.keys.earlierOutcome(of: request) { return earlier }
         let usage = Usage(
@@ -161,10 +145,9 @@ struct PostBatch {
         self.added.bytes += Int64(bytes)
         var made = (reach: Reach(recipients: 0, pushes: 0, isComplete: false), hasWork: false)
         if notification.sendAt == nil {
-            let target = PushTarget(notification, post.audience, sequence: sequence)
             made = try await PostgreSQLStore.enqueue(
                 self.tx,
-                target,
+                PushTarget(post, sequence: sequence),
                 besides: recipients,
                 page: self.page,
                 now: notification.createdAt
@@ -173,18 +156,5 @@ struct PostBatch {
         if let request = post.request { self.keys.record(request, of: notification, made.reach) }
         if let record = post.record { self.records.append(record) }
         return .stored(made.reach, hasWork: made.hasWork)
-    }
-}
-
-extension PushTarget {
-    fileprivate init(_ notification: NewNotification, _ audience: HashedAudience, sequence: Int64) {
-        self.init(
-            id: notification.id.rawValue,
-            sequence: sequence,
-            collapseID: notification.collapseID,
-            isReadOnce: notification.isReadOnce,
-            expiresAt: notification.expiresAt,
-            audience: audience
-        )
     }
 }

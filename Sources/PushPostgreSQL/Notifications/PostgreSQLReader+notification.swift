@@ -45,32 +45,10 @@ extension PostgreSQLReader: GatheringReader {
 
     fileprivate func notification(in row: Row, for fetch: NotificationFetch) throws(StoreError) -> StoredNotification {
         do {
-            return try self.notification(in: row, fetch.id, of: fetch.user)
+            return try StoredNotification(row, fetch.id, for: fetch.user, self.store.sealing.rows)
         } catch {
             throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
         }
-    }
-
-    private func notification(in row: Row, _ id: NotificationID, of user: Int64) throws -> StoredNotification {
-        let isRecipient = try row.boolean(5)
-        guard try !isRecipient || row.integer(8) == self.store.sealing.rows.recipient(of: id.rawValue, user: user)
-        else {
-            throw StoreError.damaged(row: "a recipient of notification \(id)")
-        }
-        return StoredNotification(
-            sender: try row.integer(9),
-            app: AppName(stored: try row.optionalText(10)),
-            sealedPayload: Array(try row.data(0)),
-            isStoredByClients: try row.boolean(1),
-            isReadOnce: try row.boolean(2),
-            isRecipient: isRecipient,
-            readAt: try row.optionalInteger(6).map(Date.init(milliseconds:)),
-            fetchedAt: try row.optionalInteger(7).map(Date.init(milliseconds:)),
-            leasedUntil: try row.optionalInteger(12).map(Date.init(milliseconds:)),
-            createdAt: Date(milliseconds: try row.integer(3)),
-            expiresAt: Date(milliseconds: try row.integer(4)),
-            changedAt: Date(milliseconds: try row.integer(11))
-        )
     }
 
     /// Fetches for all callers in one query.
@@ -85,7 +63,7 @@ extension PostgreSQLReader: GatheringReader {
                 fetches.map(\.now)
             ) { rows in
                 var ends = fetches.map { _ in FetchEnd.row(nil) }
-                for row in rows.map({ $0 }) { ends[Int(try row.integer(13))] = .row(row) }
+                for row in rows.map({ $0 }) { ends[Int(try row.integer(FetchColumn.allCases.count))] = .row(row) }
                 return ends
             }
         } catch {
@@ -97,11 +75,7 @@ extension PostgreSQLReader: GatheringReader {
     /// alone. With the notification's own id, the planner may use only that id, and read all
     /// recipients of a broadcast for each fetch.
     static let fetch = """
-        select n.payload, n.is_stored_by_clients, n.is_read_once, n.created_at, n.expires_at, r.user_id is not null,
-            r.read_at, r.fetched_at, r.mac, n.sender_id, n.app, coalesce(r.changed_at, n.created_at),
-            case when n.is_read_once then (
-                select leased_until from untaken where notification_id = n.id and user_id = f.user_id) end,
-            f.place
+        select \(FetchColumn.list), f.place
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::boolean[], $5::int8[])
             as f (place, id, user_id, also_as_sender, now)
         join notification n on n.id = f.id

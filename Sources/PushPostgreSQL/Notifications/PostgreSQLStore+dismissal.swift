@@ -14,36 +14,82 @@ extension PostgreSQLStore {
         let recipient = RecipientKey(notification: id.rawValue, user: user)
         return try await self.write { tx in
             // Reads without a lock first, so that most dismissals without an effect write nothing.
-            let isReadOnce = try await tx.query(
-                """
-                select n.is_read_once from recipient r join notification n on n.id = r.notification_id
-                where r.notification_id = $1 and r.user_id = $2 and r.dismissed_at is null
-                    and n.expires_at > $3 and n.payload is not null
-                """,
-                id.rawValue,
-                user,
-                now.milliseconds
-            ).first?.boolean(0)
-            guard let isReadOnce else { return false }
+            let state = try await Self.state(of: id, for: user, tx, now: now)
+            guard let state, state.mayDismiss(ifStill: mark) else { return false }
             let numbers = try await tx.changes(ofUsers: [user])
-            let dismissed = try await tx.query(
-                """
-                update recipient r set dismissed_at = $3, change = $4, changed_at = $3 from notification n
-                where r.notification_id = $1 and r.user_id = $2 and r.dismissed_at is null
-                    and coalesce($5 = (r.read_at is not null), true)
-                    and n.id = $1 and n.expires_at > $3 and n.payload is not null
-                """,
-                id.rawValue,
-                user,
-                now.milliseconds,
-                try Self.number(of: user, in: numbers),
-                mark.map { $0 == .read }
+            let hidden = try await Self.hide(
+                tx,
+                [recipient],
+                numbers,
+                ifStill: mark,
+                reason: PushReason.dismissed,
+                now: now
             )
-            guard dismissed.changed == 1 else { return false }
-            try await Self.cancelPushes(tx, to: [recipient], reason: PushReason.dismissed, now: now)
-            if isReadOnce { try await Self.recordTaken(tx, [recipient]) }
+            guard hidden == 1 else { return false }
+            if state.isReadOnce { try await Self.recordTaken(tx, [recipient]) }
             if let record { tx.append(record) }
             return true
         }
+    }
+
+    static func state(
+        of id: NotificationID,
+        for user: Int64,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws -> RecipientState? {
+        try await tx.query(
+            """
+            select \(RecipientState.Column.list)
+            from notification n join recipient r on r.notification_id = n.id and r.user_id = $2
+            left join untaken w on w.notification_id = n.id and w.user_id = $2
+            where n.id = $1 and n.expires_at > $3
+            """,
+            id.rawValue,
+            user,
+            now.milliseconds
+        ).first.map(RecipientState.init)
+    }
+
+    /// Dismisses notifications for recipients who see them with the expected mark, if any, and
+    /// cancels their pushes. If a notification was recalled or has expired meanwhile, the user
+    /// sees that instead. Returns how many recipients were changed.
+    ///
+    /// Each user's notifications get the number drawn for the user and the numbers that follow, in
+    /// the order of `recipients`.
+    static func hide(
+        _ tx: WriteTransaction,
+        _ recipients: [RecipientKey],
+        _ numbers: [Int64: Int64],
+        ifStill mark: ReadMark? = nil,
+        reason: String,
+        now: Date
+    ) async throws -> Int {
+        var next = numbers
+        let changes = try recipients.map { recipient in
+            let number = try Self.number(of: recipient.user, in: next)
+            next[recipient.user] = number + 1
+            return number
+        }
+        let hidden = try await tx.query(
+            """
+            with l as (
+                select r.notification_id, r.user_id, t.change
+                from unnest($1::int8[], $2::int8[], $3::int8[]) as t (notification_id, user_id, change)
+                join recipient r on \(RecipientKey.lookup.equality("r", "t"))
+                where r.dismissed_at is null order by r.notification_id, r.user_id for no key update of r)
+            update recipient r set dismissed_at = $4, change = l.change, changed_at = $4 from l
+            where \(RecipientKey.lookup.equality("r", "l")) and coalesce($5 = (r.read_at is not null), true)
+                and (select n.expires_at > $4 and n.payload is not null from notification n where n.id = l.notification_id)
+            returning r.notification_id, r.user_id
+            """,
+            recipients.map(\.notification),
+            recipients.map(\.user),
+            changes,
+            now.milliseconds,
+            mark.map { $0 == .read }
+        ).map { RecipientKey(notification: try $0.integer(0), user: try $0.integer(1)) }
+        try await Self.cancelPushes(tx, to: hidden.sorted(), reason: reason, now: now)
+        return hidden.count
     }
 }

@@ -14,11 +14,10 @@ extension PostgreSQLStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        let posts = posts.map(PreparedPost.init)
         if batch == nil, page == nil, posts.count == 1, posts[0].joinsOthers {
             return [try await self.postTogether(PostMember(post: posts[0], bounds: bounds))]
         }
-        return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? Self.fanoutPage)
+        return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? AudienceWalk.page)
     }
 
     /// Stores posts of a group, and returns an end for each.
@@ -60,7 +59,7 @@ extension PostgreSQLStore {
                 [member.post],
                 of: nil,
                 within: member.bounds,
-                page: Self.fanoutPage,
+                page: AudienceWalk.page,
                 from: run,
                 last: last.map { [$0] }
             )
@@ -70,7 +69,7 @@ extension PostgreSQLStore {
     }
 
     private func postAlone(
-        _ posts: [PreparedPost],
+        _ posts: [NewPost],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int,

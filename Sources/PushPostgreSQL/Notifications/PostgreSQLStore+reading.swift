@@ -13,13 +13,13 @@ extension PostgreSQLStore {
     ) async throws -> MarkOutcome {
         try await self.write { tx in
             let old = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
-            if let outcome = Self.outcome(ofMarkingAs: mark, old, ifStill: expected) { return outcome }
+            if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
             // From here on no other transaction changes the user's notifications.
             let numbers = try await tx.changes(ofUsers: [user])
             let marked = try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
             if marked.contains(id.rawValue) { return .marked }
             let present = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
-            return Self.outcome(ofMarkingAs: mark, present, ifStill: expected) ?? .missing
+            return mark.outcome(replacing: present, ifStill: expected) ?? .missing
         }
     }
 
@@ -41,18 +41,6 @@ extension PostgreSQLStore {
     }
 
     // MARK: - Private
-
-    /// The outcome of marking without a change; `nil` if the mark must be changed.
-    private static func outcome(
-        ofMarkingAs mark: ReadMark,
-        _ old: ReadMark?,
-        ifStill expected: ReadMark?
-    ) -> MarkOutcome? {
-        guard let old else { return .missing }
-        if let expected, expected != old { return .changed }
-        // Without a visible change, the change number stays.
-        return old == mark ? .marked : nil
-    }
 
     /// The marks of the notifications that the user can see.
     ///

@@ -40,7 +40,7 @@ extension PostgreSQLStore {
         page: Int?,
         now: Date
     ) async throws -> Int64? {
-        let page = page ?? Self.fanoutPage
+        let page = page ?? AudienceWalk.page
         _ = try await self.write { tx in try await Self.continueRecalls(tx, page: Self.recallStep) }
         return try await self.write { tx in
             let devices = try await tx.query(
@@ -111,20 +111,17 @@ extension PostgreSQLStore {
     ) async throws -> RecallStep {
         // Waits for a running fan-out or release before it reads the rows, so that its recipients
         // are included.
-        _ = try await tx.query(
+        let place = try await tx.query(
             """
             with f as (select 1 from fanout where notification_id = $1 for update),
             s as (select 1 from scheduled where notification_id = $1 for update)
-            select (select count(*) from f), (select count(*) from s)
+            select n.sender_id, (select count(*) from s) > 0, (select count(*) from f) from notification n where n.id = $1
             """,
             id
-        )
-        let (sender, mustBeScheduled): (Int64?, Bool) =
-            switch recaller {
-            case .sender(let user): (user, false)
-            case .scheduler(let user): (user, true)
-            case .administrator: (nil, false)
-            }
+        ).first.map { (sender: try $0.integer(0), isScheduled: try $0.boolean(1)) }
+        guard let place, recaller.mayRecall(ofSender: place.sender, isScheduled: place.isScheduled) else {
+            return .refused
+        }
         // A recipient who has dismissed the notification already knows that it is gone.
         let found = try await tx.query(
             """
@@ -132,13 +129,11 @@ extension PostgreSQLStore {
             left join lateral (
                 select user_id from recipient
                 where \(Self.byNotification.rows(of: "$1", after: "0")) and dismissed_at is null
-                order by \(Self.byNotification.order) limit $5) as r on true
+                order by \(Self.byNotification.order) limit $3) as r on true
             where \(Self.recallable) order by r.user_id
             """,
             id,
             now.milliseconds,
-            sender,
-            mustBeScheduled,
             page + 1
         ).map { try $0.optionalInteger(0) }
         if found.isEmpty { return .refused }
@@ -148,15 +143,13 @@ extension PostgreSQLStore {
         let erased = try await tx.query(
             """
             with n as (
-                select n.id, n.sender_id, length(n.payload)::int8 as bytes from notification n
+                select n.id, length(n.payload)::int8 as bytes from notification n
                 where \(Self.recallable) for no key update)
             update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
-            returning n.sender_id, n.bytes
+            returning n.bytes
             """,
             id,
-            now.milliseconds,
-            sender,
-            mustBeScheduled
+            now.milliseconds
         ).first
         guard let erased else { return .refused }
         try await Self.setRecallChanges(tx, users, numbers, ofRecall: id, at: now.milliseconds)
@@ -171,8 +164,8 @@ extension PostgreSQLStore {
             users.last ?? 0,
             !isComplete
         )
-        let usage = Usage(notifications: 0, bytes: try erased.optionalInteger(1) ?? 0)
-        try await Self.subtract(tx, [try erased.integer(0): usage])
+        let usage = Usage(notifications: 0, bytes: try erased.optionalInteger(0) ?? 0)
+        try await Self.subtract(tx, [place.sender: usage])
         return isComplete ? .complete : .begun
     }
 
@@ -185,12 +178,9 @@ extension PostgreSQLStore {
         order by \(DuePush.byNotification.order) limit $3
         """
 
-    /// Whether the notification `n` can be recalled: `$1` is its id, `$2` the time, `$3` the
-    /// sender or null, and `$4` whether it must be scheduled.
+    /// Whether the notification `n` can be recalled: `$1` is its id, and `$2` the time.
     private static let recallable = """
         n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null
-            and ($3::int8 is null or n.sender_id = $3)
-            and (not $4 or exists (select 1 from scheduled s where s.notification_id = n.id))
         """
 
     /// Assigns recipients the numbers that were drawn for them.

@@ -5,9 +5,6 @@ internal import PushStore
 
 /// Receipts are buffered in memory, merged, and written later, many in one statement.
 extension PostgreSQLStore {
-    /// Receipts in one transaction, which takes some milliseconds.
-    private static let receiptSlice = 500
-
     package func recordFetches(of ids: [NotificationID], by user: Int64, now: Date) {
         switch self.receipts.record(ids.map(\.rawValue), by: user, at: now.milliseconds) {
         case .first: self.receiptsAreWaiting()
@@ -23,7 +20,7 @@ extension PostgreSQLStore {
     /// Writes a slice of the receipts, or returns them to the buffer if that fails; `false` if
     /// there are none.
     func writeSomeReceipts() async throws -> Bool {
-        let receipts = self.receipts.take(Self.receiptSlice)
+        let receipts = self.receipts.take(ReceiptBook.slice)
         if receipts.isEmpty { return false }
         do {
             // Like the last-used times of tokens, receipts need not wait for the disk.

@@ -26,8 +26,7 @@ extension PostgreSQLReader {
 
     static let deliveries = """
         with d as (\(DeliveryStage.pushes))
-        select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.expression), d.attempts, d.reason,
-            coalesce(r.read_at, r.fetched_at), d.settled_at
+        select \(DeliveryColumn.list)
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
         left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
         order by d.device
@@ -55,9 +54,8 @@ extension PostgreSQLReader {
             select e.device, e.user_id, v.id, e.lane, e.state, e.attempts, e.reason, e.settled_at
             from device v cross join lateral (
                 select * from push_end where notification_id = $1 and device = v.number offset 0) e where v.user_id = $2)
-        select d.device, d.user_id, d.id, u.name, d.lane, \(DeliveryStage.expression), d.attempts, d.reason,
-            coalesce(r.read_at, r.fetched_at), d.settled_at
-        from d left join account u on u.id = d.user_id
+        select \(DeliveryColumn.list)
+        from d cross join lateral (select d.id) v left join account u on u.id = d.user_id
         left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
         order by d.device limit $3
         """
@@ -76,15 +74,7 @@ extension PostgreSQLReader {
             last?.device ?? .max,
             limit
         ) { rows in
-            try rows.compactMap { row in
-                guard
-                    let id = NotificationID(rawValue: try row.integer(10)),
-                    let delivery = try DeliveryEntry(row, sealing)
-                else { return nil }
-                let at = Date(milliseconds: try row.integer(9))
-                let place = FailurePlace(at: at, notification: id.rawValue, device: delivery.number)
-                return FailedPush(notification: id, delivery: delivery, place: place)
-            }
+            try rows.compactMap { try FailedPush($0, sealing) }
         }
     }
 
@@ -94,8 +84,7 @@ extension PostgreSQLReader {
             select notification_id, device, user_id, lane, state, attempts, reason, settled_at from push_end
             where state = 'failed' and settled_at >= $1 and (settled_at, notification_id, device) < ($2, $3, $4)
             order by settled_at desc, notification_id desc, device desc limit $5)
-        select d.device, d.user_id, v.id, u.name, d.lane, d.state, d.attempts, d.reason, null::int8, d.settled_at,
-            d.notification_id
+        select \(FailedColumn.selected)
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
         order by d.settled_at desc, d.notification_id desc, d.device desc
         """
@@ -107,16 +96,7 @@ extension PostgreSQLReader {
     ) async throws(StoreError) -> [RecipientEntry] {
         let sealing = self.store.sealing
         return try await self.read(Self.recipients, id.rawValue, user, limit) { rows in
-            try rows.map { row in
-                let user = try row.integer(0)
-                return RecipientEntry(
-                    user: user,
-                    username: try row.optionalData(1).map { try sealing.username($0, ofUser: user) },
-                    fetchedAt: try row.optionalInteger(2).map(Date.init(milliseconds:)),
-                    readAt: try row.optionalInteger(3).map(Date.init(milliseconds:)),
-                    dismissedAt: try row.optionalInteger(4).map(Date.init(milliseconds:))
-                )
-            }
+            try rows.map { try RecipientEntry($0, sealing) }
         }
     }
 
@@ -126,7 +106,7 @@ extension PostgreSQLReader {
         with r as (
             select notification_id, user_id, fetched_at, read_at, dismissed_at from recipient
             where \(byRecipient.rows(of: "$1", after: "$2")) order by \(byRecipient.order) limit $3)
-        select r.user_id, u.name, r.fetched_at, r.read_at, r.dismissed_at
+        select \(RecipientColumn.list)
         from r left join account u on u.id = r.user_id order by r.user_id
         """
 
@@ -134,7 +114,7 @@ extension PostgreSQLReader {
         try await self.read(Self.times, id.rawValue) { rows in try rows.compactMap { try NotificationTimes($0) }.first }
     }
 
-    private static let times = "select id, created_at, expires_at, recalled_at from notification where id = $1"
+    private static let times = "select \(NotificationTimes.Column.list) from notification n where n.id = $1"
 
     package func latestNotifications(
         ofUser user: Int64,
@@ -147,7 +127,7 @@ extension PostgreSQLReader {
 
     static let latestNotifications = """
         with r as (select notification_id, change from recipient where user_id = $1 order by change desc limit $2)
-        select n.id, n.created_at, n.expires_at, n.recalled_at
+        select \(NotificationTimes.Column.list)
         from r join notification n on n.id = r.notification_id order by r.change desc
         """
 
@@ -190,42 +170,4 @@ extension DeliveryStage {
         order by \(DuePush.byNotification.order) limit $3)
         order by device limit $3
         """
-
-    /// The stage of a row of `pushes`, here called `d`, with its `recipient` as `r`.
-    fileprivate static let expression = """
-        case when d.state = 'accepted' and r.read_at is not null then 'read'
-            when d.state = 'accepted' and r.fetched_at is not null then 'fetched' else d.state end
-        """
-}
-
-extension NotificationTimes {
-    /// `nil` if this version cannot have written the row.
-    fileprivate init?(_ row: Row) throws {
-        guard let id = NotificationID(rawValue: try row.integer(0)) else { return nil }
-        self.init(
-            id: id,
-            createdAt: Date(milliseconds: try row.integer(1)),
-            expiresAt: Date(milliseconds: try row.integer(2)),
-            recalledAt: try row.optionalInteger(3).map(Date.init(milliseconds:))
-        )
-    }
-}
-
-extension DeliveryEntry {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
-    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
-        guard let state = DeliveryStage(rawValue: try row.text(5)) else { return nil }
-        let receiptAt = state == .fetched || state == .read ? try row.optionalInteger(8) : nil
-        let user = try row.integer(1)
-        self.init(
-            number: try row.integer(0),
-            device: try row.optionalText(2).flatMap { RegistrationID($0) },
-            username: try row.optionalData(3).map { try sealing.username($0, ofUser: user) },
-            lane: Lane(stored: try row.text(4)),
-            state: state,
-            attempts: Int(clamping: try row.integer(6)),
-            updatedAt: try (receiptAt ?? row.optionalInteger(9)).map(Date.init(milliseconds:)),
-            reason: try row.optionalText(7)
-        )
-    }
 }

@@ -4,16 +4,10 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// A notification for more devices than this is a broadcast.
-    static let fanoutPage = 1000
-    /// Devices read in one transaction of a broadcast: few enough that concurrent posts are hardly
-    /// delayed.
-    static let fanoutStep = 250
-
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
-        let (page, sealing, tags) = (page ?? Self.fanoutStep, self.sealing, self.options.tags)
+        let (page, sealing, tags) = (page ?? AudienceWalk.step, self.sealing, self.options.tags)
         return try await self.write { tx in
-            if try await Self.continueRecalls(tx, page: Self.fanoutStep) { return 0 }
+            if try await Self.continueRecalls(tx, page: AudienceWalk.step) { return 0 }
             guard var broadcast = try await RunningBroadcast(tx) else { return nil }
             guard broadcast.isWanted(now) else {
                 try await broadcast.stop(tx)

@@ -100,7 +100,7 @@ extension PostgreSQLStore {
         }
         let target = scheduled.target(sequence: sequence, to: audience)
         let recipients = try await Self.insertRecipients(tx, users: users, of: target, now: now)
-        return try await Self.enqueue(tx, target, besides: recipients, page: Self.fanoutPage, now: now)
+        return try await Self.enqueue(tx, target, besides: recipients, page: AudienceWalk.page, now: now)
     }
 
     /// The statement that places a scheduled notification in the order of notifications, by the

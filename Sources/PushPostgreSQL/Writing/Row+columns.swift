@@ -19,6 +19,8 @@ extension Row: StoredRow {
 
     package func data(_ column: some SelectedColumn) throws -> Data { try self.data(Int(column.rawValue)) }
 
+    package func bytes(_ column: some SelectedColumn) throws -> [UInt8] { Array(try self.data(column)) }
+
     package func optionalData(_ column: some SelectedColumn) throws -> Data? {
         try self.optionalData(Int(column.rawValue))
     }

@@ -11,17 +11,10 @@ extension SQLiteStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> BearerToken? {
-        try await self.write { [sealing] db in
-            let id = try Int64.fetchOne(
-                db,
-                sql: "select id from user where name_key = ?",
-                arguments: [sealing.index.hash(name)]
-            )
-            return try id.map {
-                try self.insertToken(db, user: $0, isSession: false, scopes: scopes, expiresAt: expiresAt, now: now)
-            }
-        } recording: { [audit] in
-            $0.flatMap { record?.about($0.prefix, in: audit.chain) }
+        try await self.writer.write { db in
+            guard let user = try self.account(name, db)?.id else { return nil }
+            let row = NewToken(for: user, isSession: false, scopes: scopes, now: now, expiresAt: expiresAt)
+            return try self.insert(row, by: record, db)
         }
     }
 
@@ -33,54 +26,44 @@ extension SQLiteStore {
         by record: AuditRecord?,
         now: Date
     ) async throws -> NewSession? {
-        try await self.write { db in
-            let isStill = try Bool.fetchOne(
-                db,
-                sql: """
-                    select exists (
-                        select 1 from user where id = ? and password_number = ? and disabled_at is null)
-                    """,
-                arguments: [user.id, user.passwordNumber]
-            )
-            guard isStill == true else { return nil }
-            let token = try self.insertToken(
-                db,
-                user: user.id,
+        try await self.writer.write { db in
+            guard try self.account(user.id, db)?.admits(user) == true else { return nil }
+            let row = NewToken(
+                for: user.id,
                 isSession: true,
                 isVouched: isVouched,
                 scopes: scopes,
-                expiresAt: expiresAt,
-                now: now
+                now: now,
+                expiresAt: expiresAt
             )
-            return NewSession(token: token, ended: try Self.endOldestSessions(of: user.id, but: token, db))
-        } recording: { [audit] in
-            $0.flatMap { record?.about($0.token.prefix, in: audit.chain) }
+            return try self.beginSession(row, by: record, db)
         }
     }
 
-    /// Ends the user's oldest sessions above the maximum.
-    static func endOldestSessions(of user: Int64, but token: BearerToken, _ db: Database) throws -> [Fingerprint] {
-        try Data.fetchAll(
-            db,
-            sql: """
+    /// Inserts a session, and ends the user's oldest sessions above the maximum.
+    func beginSession(_ row: NewToken, by record: AuditRecord?, _ db: Database) throws -> NewSession {
+        let token = try self.insert(row, by: record, db)
+        let ended = try db.all(
+            prepared: """
                 delete from token where hash in (
-                    select hash from token where user_id = ?1 and is_session and hash <> ?2
-                    order by created_at desc limit -1 offset ?3)
+                    select hash from token where user_id = ? and is_session and hash <> ?
+                    order by created_at desc limit -1 offset ?)
                 returning hash
                 """,
-            arguments: [user, token.fingerprint.bytes, NewSession.maximumCount - 1]
-        ).compactMap { Fingerprint(bytes: $0) }
+            row.user,
+            token.fingerprint.bytes,
+            NewSession.maximumCount - 1
+        ) { Fingerprint(bytes: $0.data(0)) }
+        return NewSession(token: token, ended: ended.compactMap(\.self))
     }
 
     package func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint? {
         try await self.write { db in
             let devices = try db.all(prepared: Self.devicesOfSession, prefix.description, decode: EndingDevice.init)
             try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
-            return try Data.fetchOne(
-                db,
-                sql: "delete from token where prefix = ? returning hash",
-                arguments: [prefix.description]
-            ).flatMap { Fingerprint(bytes: $0) }
+            return try db.first(prepared: "delete from token where prefix = ? returning hash", prefix.description) {
+                Fingerprint(bytes: $0.data(0))
+            } ?? nil
         } recording: { [audit] in
             $0.flatMap { _ in record?.about(prefix, in: audit.chain) }
         }
@@ -88,14 +71,14 @@ extension SQLiteStore {
 
     package func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int {
         try await self.writer.write(.housekeeping) { db in
-            try db.execute(
-                sql: """
+            try db.run(
+                prepared: """
                     delete from token where hash in (
                         select hash from token where expires_at <= ? order by expires_at limit ?)
                     """,
-                arguments: [now.milliseconds, limit]
+                now.milliseconds,
+                limit
             )
-            return db.changesCount
         }
     }
 
@@ -108,8 +91,10 @@ extension SQLiteStore {
         if uses.isEmpty { return 0 }
         do {
             try await self.writer.write(.housekeeping) { db in
-                let statement = try db.cachedStatement(sql: "update token set used_at = ? where prefix = ?")
-                for use in uses { try statement.execute(arguments: [use.at.milliseconds, use.token.description]) }
+                for use in uses {
+                    let sql = "update token set used_at = ? where prefix = ?"
+                    try db.run(prepared: sql, use.at.milliseconds, use.token.description)
+                }
             }
         } catch {
             self.tokenUses.giveBack(uses)
@@ -118,31 +103,36 @@ extension SQLiteStore {
         return uses.count
     }
 
-    func insertToken(
-        _ db: Database,
-        user: Int64,
-        isSession: Bool,
-        isVouched: Bool = false,
-        scopes: Scopes,
-        expiresAt: Date,
-        now: Date
+    /// Inserts a random token, or a code, and adds the record with the token to the audit.
+    func insert(
+        _ row: NewToken,
+        as code: Fingerprint? = nil,
+        by record: AuditRecord?,
+        _ db: Database
     ) throws -> BearerToken {
-        // With 62^8 prefixes, a repeated one is improbable.
+        // With 62^8 prefixes, a repeated one is improbable. A code needs one, too; nobody sees it.
         while true {
             let token = BearerToken.random()
-            try db.execute(
-                sql: """
+            let hash = code ?? token.fingerprint
+            let inserted = try db.run(
+                prepared: """
                     insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at,
                         mac)
                     values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
                     """,
-                arguments: [
-                    token.fingerprint.bytes, token.prefix.description, user, isSession, isVouched,
-                    scopes.description, now.milliseconds, expiresAt.milliseconds,
-                    self.sealing.rows.token(token.fingerprint, user: user),
-                ]
+                hash.bytes,
+                token.prefix.description,
+                row.user,
+                row.isSession,
+                row.isVouched,
+                row.scopes,
+                row.createdAt.milliseconds,
+                row.expiresAt.milliseconds,
+                self.sealing.rows.token(hash, user: row.user)
             )
-            if db.changesCount == 1 { return token }
+            guard inserted == 1 else { continue }
+            if let record { try self.audit.append(record.about(token.prefix, in: self.audit.chain), to: db) }
+            return token
         }
     }
 }

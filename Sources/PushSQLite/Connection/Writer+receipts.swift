@@ -7,22 +7,16 @@ internal import Synchronization
 
 /// Writes receipts late, merged, and after the work that clients wait for.
 extension Writer {
-    /// How long the first receipt waits for others to share its commit.
-    private static let gathering = Duration.milliseconds(500)
     /// The pause after a slice, which leaves the machine to clients that are fetching: a rush
     /// lasts seconds.
     private static let stepDelay = Duration.milliseconds(20)
     /// From this number of receipts on there is no pause, since the rush does not end.
     private static let backlog = 200_000
-    /// The pause before receipts that could not be written are retried.
-    private static let pause = Duration.seconds(1)
-    /// Receipts in one transaction, which takes some milliseconds.
-    private static let slice = 500
 
     /// Records that a user has fetched notifications, and writes that soon.
     func record(_ notifications: [Int64], collectedBy user: Int64, now: Date) {
         switch self.receipts.record(notifications, by: user, at: now.milliseconds) {
-        case .first: self.writeReceipts(after: Self.gathering)
+        case .first: self.writeReceipts(after: ReceiptBook.gathering)
         case .added: break
         case .dropped: self.events(.receiptsDropped(inAll: self.receipts.dropped))
         }
@@ -47,7 +41,7 @@ extension Writer {
     /// the writer's queue.
     @discardableResult
     func writeSomeReceipts() -> Bool {
-        let receipts = self.receipts.take(Self.slice)
+        let receipts = self.receipts.take(ReceiptBook.slice)
         let failed = FailedReceipts()
         self.commit(
             receipts.map { receipt in
@@ -69,7 +63,7 @@ extension Writer {
             return true
         }
         self.receipts.putBack(kept)
-        self.writeReceipts(after: Self.pause)
+        self.writeReceipts(after: ReceiptBook.pause)
         return false
     }
 

@@ -23,7 +23,7 @@ struct Registrar: Sendable {
     ) throws -> RegistrationEnd<Outcome> {
         var facts = RegistrationFacts()
         while true {
-            switch try decide(facts) {
+            switch try facts.next(decide) {
             case .read(let question): try self.read(question, into: &facts, db)
             case .end(let outcome): return .end(outcome)
             case .register(let plan): return .registered(plan.device, moved: try self.write(plan, db))

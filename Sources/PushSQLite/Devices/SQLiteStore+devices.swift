@@ -15,17 +15,20 @@ extension SQLiteStore {
                 let key = sealing.index.hash(handle)
                 if let id = try Self.reuseRegistration(db, user: user, handleKey: key, writer) { return id }
             }
-            try db.execute(
-                sql: "insert into device (id, user_id, created_at, registered_at) values (?, ?, ?, ?)",
-                arguments: [id.description, user, now.milliseconds, now.milliseconds]
+            try db.run(
+                prepared: "insert into device (id, user_id, created_at, registered_at) values (?1, ?2, ?3, ?3)",
+                id.description,
+                user,
+                now.milliseconds
             )
-            try db.execute(
-                sql: """
+            try db.run(
+                prepared: """
                     delete from device where user_id = ?1 and handle is null and retired_at is null and id not in (
                         select id from device where user_id = ?1 and handle is null and retired_at is null
                         order by created_at desc, number desc limit ?2)
                     """,
-                arguments: [user, StoredDevice.unusedLimit]
+                user,
+                StoredDevice.unusedLimit
             )
             return id
         }
@@ -57,16 +60,17 @@ extension SQLiteStore {
     ) async throws -> RegistrationID? {
         let key = DeviceHandle(handle).map(self.sealing.index.hash)
         return try await self.writer.write { [writer] db in
-            let unchanged = try String.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        select id from device
-                        where lane = ? and handle_key = ? and registered_at <= ? and number = ? and retired_at is null
-                        """
-                ),
-                arguments: [lane.description, key, since.milliseconds, device]
-            )
-            guard let id = unchanged.flatMap(RegistrationID.init) else { return nil }
+            let unchanged = try db.first(
+                prepared: """
+                    select id from device
+                    where lane = ? and handle_key = ? and registered_at <= ? and number = ? and retired_at is null
+                    """,
+                lane.description,
+                key,
+                since.milliseconds,
+                device
+            ) { RegistrationID($0.text(0)) }
+            guard let id = unchanged ?? nil else { return nil }
             try Self.retire(db, device: device, reason: reason, now: now)
             writer.recordErasure()
             return id
@@ -82,7 +86,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         let key = DeviceHandle(handle).map(self.sealing.index.hash)
-        let page = page ?? Self.fanoutPage
+        let page = page ?? AudienceWalk.page
         let first = try await self.writer.write { db -> Int? in
             let moved = try db.run(
                 prepared: """
@@ -131,16 +135,13 @@ extension SQLiteStore {
         handleKey: Data,
         _ writer: Writer
     ) throws -> RegistrationID? {
-        let ids = try String.fetchAll(
-            db,
-            sql: """
-                select id from device where user_id = ? and handle_key = ?
-                order by registered_at desc, id
-                """,
-            arguments: [user, handleKey]
-        )
+        let ids = try db.all(
+            prepared: "select id from device where user_id = ? and handle_key = ? order by registered_at desc, id",
+            user,
+            handleKey
+        ) { $0.text(0) }
         for double in ids.dropFirst() {
-            try db.execute(sql: "delete from device where id = ?", arguments: [double])
+            try db.run(prepared: "delete from device where id = ?", double)
             writer.recordErasure()
         }
         return ids.first.flatMap(RegistrationID.init)
@@ -155,26 +156,31 @@ extension SQLiteStore {
         moved platform: Platform? = nil,
         now: Date
     ) throws {
-        try db.execute(
-            sql: """
+        try db.run(
+            prepared: """
                 update device set retired_at = ?, retired_reason = ?, moved_platform = ?,
                     platform = null, lane = null, handle = null, handle_key = null, tags = null
                 where number = ?
                 """,
-            arguments: [now.milliseconds, reason, platform?.description, device]
+            now.milliseconds,
+            reason,
+            platform?.description,
+            device
         )
         try Self.unpark(device: device, db, now: now)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
-        try db.execute(sql: "delete from device_tag where device = ?", arguments: [device])
+        try db.run(prepared: "delete from device_tag where device = ?", device)
         try db.run(prepared: Self.endClaim, device)
         // The statement uses an index, because a user may have many devices.
-        try db.cachedStatement(
-            sql: """
+        try db.run(
+            prepared: """
                 delete from device where number in (
                     select number from device
                     where user_id = (select user_id from device where number = ?) and retired_at is not null
                     order by retired_at desc limit -1 offset ?)
-                """
-        ).execute(arguments: [device, StoredDevice.tombstoneLimit])
+                """,
+            device,
+            StoredDevice.tombstoneLimit
+        )
     }
 }

@@ -4,7 +4,7 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore: RegistrationStore {
-    package static var movingPage: Int { Self.fanoutPage }
+    package static var movingPage: Int { AudienceWalk.page }
 
     package func follow<Outcome>(
         _ decision: RegistrationDecision,

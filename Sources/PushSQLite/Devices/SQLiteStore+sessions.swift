@@ -13,15 +13,12 @@ extension SQLiteStore {
     /// The devices that were last registered with one of a user's sessions, whose tokens still
     /// exist.
     static let devicesOfSessions = """
-        \(EndingDevice.select) where user_id = (select id from user where name_key = ?1) and handle is not null
-            and session in (
-                select prefix from token where user_id = (select id from user where name_key = ?1) and is_session)
+        \(EndingDevice.select) where user_id = ?1 and handle is not null
+            and session in (select prefix from token where user_id = ?1 and is_session)
         """
 
     /// The devices and claims of a user that have a handle.
-    static let devicesWithHandle = """
-        \(EndingDevice.select) where user_id = (select id from user where name_key = ?) and platform is not null
-        """
+    static let devicesWithHandle = "\(EndingDevice.select) where user_id = ? and platform is not null"
 
     func write(_ ends: DeviceEnds, _ db: Database, now: Date) throws {
         for group in ends.retired {

@@ -125,7 +125,7 @@ final class PageWiper: Sendable {
     /// The file's bytes, read without dropping SQLite's locks.
     func contents() throws(StoreError) -> Data {
         guard let descriptor = self.state.withLock({ $0.descriptor }) else {
-            throw .broken(reason: "the database is closed")
+            throw .broken(reason: StoreError.closedReason)
         }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw Self.failure() }

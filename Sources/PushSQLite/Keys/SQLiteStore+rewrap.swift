@@ -5,34 +5,21 @@ internal import SQLite
 internal import Synchronization
 
 extension SQLiteStore {
-    /// Values checked in one transaction.
-    private static let rewrapPage = 200
-
     package func rewrap(
         page: Int?,
         passed: @Sendable (Int) async throws -> Void
     ) async throws -> RewrapResult? {
-        let (vault, page) = (self.sealing.vault, page ?? Self.rewrapPage)
+        let (vault, page) = (self.sealing.vault, page ?? SealedColumn.rewrapPage)
         let exchange = self.exchanges.load(ordering: .relaxed)
         let others = try await self.writer.write(.housekeeping) { db in
             try DataKeyEntry.fetchAll(db).map(\.number).filter { $0 != vault.keyring.sealing }
         }
         guard !others.isEmpty else { return nil }
-        var (result, count) = (RewrapResult(), 0)
-        for column in SealedColumn.all {
-            var row: Int64? = .min
-            while let last = row {
-                try Task.checkCancellation()
-                let done = try await self.writer.write(.housekeeping) { [writer] db in
-                    let done = try column.rewrap(db, vault, after: last, limit: page)
-                    if done.renewed > 0 { writer.recordErasure() }
-                    return done
-                }
-                result.renewed += done.renewed
-                result.unreadable += done.unreadable
-                row = done.last
-                count += page
-                try await passed(count)
+        var result = try await RewrapResult(SealedColumn.all, page: page, passed: passed) { column, last in
+            try await self.writer.write(.housekeeping) { [writer] db in
+                let done = try column.rewrap(db, vault, after: last, limit: page)
+                if done.renewed > 0 { writer.recordErasure() }
+                return done
             }
         }
         guard result.unreadable == 0 else { return result }

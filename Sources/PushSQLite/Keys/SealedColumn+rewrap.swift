@@ -6,15 +6,6 @@ internal import SQLite
 extension SealedColumn {
     static let all = Self.all(usersIn: "user")
 
-    /// The result of one page of `rewrap`.
-    struct Page: Sendable {
-        /// The last row read; `nil` after the last page.
-        let last: Int64?
-        let renewed: Int
-        /// The number of values that cannot be decrypted.
-        let unreadable: Int
-    }
-
     /// How many values are encrypted with a key.
     func count(_ db: Database, with key: UInt32) throws -> Int {
         try Int.fetchOne(

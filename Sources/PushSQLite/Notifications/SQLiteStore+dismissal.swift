@@ -12,30 +12,51 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [writer, changes] db in
-            try db.execute(
-                literal: """
-                    update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
-                        changed_at = \(now.milliseconds)
-                    where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null
-                        and coalesce(\(mark.map { $0 == .read }) = (read_at is not null), true)
-                        and exists (select 1 from notification
-                            where id = \(id.rawValue) and expires_at > \(now.milliseconds) and payload is not null)
-                    """
-            )
-            guard db.changesCount == 1 else { return false }
-            try Self.cancel(db, id, of: user, reason: PushReason.dismissed, now: now)
-            if try Self.recordTaken(db, id.rawValue, by: user) { writer.recordErasure() }
+            let state = try Self.state(of: id, for: user, db, now: now)
+            guard let state, state.mayDismiss(ifStill: mark) else { return false }
+            try Self.hide(id, from: user, reason: PushReason.dismissed, db, changes, now: now)
+            if state.isReadOnce, try Self.recordTaken(db, id.rawValue, by: user) { writer.recordErasure() }
             return true
         }
     }
 
-    static func cancel(
-        _ db: Database,
+    static func state(of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws -> RecipientState? {
+        try db.first(
+            prepared: """
+                select \(RecipientState.Column.list)
+                from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?2
+                left join untaken w on w.notification_id = n.id and w.user_id = ?2
+                where n.id = ?1 and n.expires_at > ?3
+                """,
+            id.rawValue,
+            user,
+            now.milliseconds,
+            decode: RecipientState.init
+        )
+    }
+
+    /// Dismisses a notification for a recipient who sees it, and cancels its pushes to that user.
+    /// If it was recalled or has expired meanwhile, the user sees that instead.
+    static func hide(
         _ id: NotificationID,
-        of user: Int64,
+        from user: Int64,
         reason: String,
+        _ db: Database,
+        _ changes: ChangeNumbers,
         now: Date
     ) throws {
+        let hidden = try db.run(
+            prepared: """
+                update recipient set dismissed_at = ?3, change = ?4, changed_at = ?3
+                where notification_id = ?1 and user_id = ?2 and dismissed_at is null and exists (
+                    select 1 from notification where id = ?1 and expires_at > ?3 and payload is not null)
+                """,
+            id.rawValue,
+            user,
+            now.milliseconds,
+            changes.next()
+        )
+        if hidden == 0 { return }
         try Self.cancel(
             db,
             where: """
@@ -56,24 +77,25 @@ extension SQLiteStore {
         page: Int?,
         now: Date
     ) async throws -> Bool {
-        let condition: SQL
-        switch recaller {
-        case .sender(let user): condition = "sender_id = \(user)"
-        case .scheduler(let user):
-            condition = "sender_id = \(user) and id in (select notification_id from scheduled)"
-        case .administrator: condition = "true"
-        }
-        return try await self.write(by: record) { [writer, changes] db in
-            try db.execute(
-                literal: """
-                    update notification set payload = null, alert = null, recalled_at = \(now.milliseconds)
-                    where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
-                        and payload is not null and \(condition)
-                    """
+        try await self.write(by: record) { [writer, changes] db in
+            let found = try db.first(
+                prepared: """
+                    select sender_id, exists (select 1 from scheduled where notification_id = id) from notification
+                    where id = ? and expires_at > ? and recalled_at is null and payload is not null
+                    """,
+                id.rawValue,
+                now.milliseconds
+            ) { (sender: $0.integer(0), isScheduled: $0.integer(1) != 0) }
+            guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
+                return false
+            }
+            try db.run(
+                prepared: "update notification set payload = null, alert = null, recalled_at = ? where id = ?",
+                now.milliseconds,
+                id.rawValue
             )
-            guard db.changesCount == 1 else { return false }
-            try db.execute(literal: "delete from fanout where notification_id = \(id.rawValue)")
-            try Self.unschedule(db, id.rawValue)
+            try db.run(prepared: "delete from fanout where notification_id = ?", id.rawValue)
+            if found.isScheduled { try Self.unschedule(db, id.rawValue) }
             try Self.recordRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
             writer.recordErasure()
             return true
@@ -92,21 +114,22 @@ extension SQLiteStore {
         now: Date
     ) throws {
         let change = changes.next()
-        let count = try Int.fetchOne(
-            db,
-            sql: "select count(*) from (select 1 from recipient where notification_id = ? limit ?)",
-            arguments: [id, page + 1]
-        )
+        let count = try db.first(
+            prepared: "select count(*) from (select 1 from recipient where notification_id = ? limit ?)",
+            id,
+            page + 1
+        ) { $0.integer(0) }
         if let count, count > page {
-            try db.execute(sql: "update notification set recall_change = ? where id = ?", arguments: [change, id])
+            try db.run(prepared: "update notification set recall_change = ? where id = ?", change, id)
             return
         }
         // A user who has dismissed it already knows that it is gone.
-        try db.execute(
-            sql: """
-                update recipient set change = ?, changed_at = ? where notification_id = ? and dismissed_at is null
-                """,
-            arguments: [change, now.milliseconds, id]
+        try db.run(
+            prepared:
+                "update recipient set change = ?, changed_at = ? where notification_id = ? and dismissed_at is null",
+            change,
+            now.milliseconds,
+            id
         )
     }
 
@@ -116,17 +139,17 @@ extension SQLiteStore {
         page: Int?,
         now: Date
     ) async throws -> Int64? {
-        let page = page ?? Self.fanoutPage
+        let page = page ?? AudienceWalk.page
         return try await self.writer.write(.housekeeping) { db in
-            let last = try Int64.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        select device from delivery where notification_id = ? and device > ?
-                        order by device limit 1 offset ?
-                        """
-                ),
-                arguments: [id.rawValue, device, page - 1]
-            )
+            let last = try db.first(
+                prepared: """
+                    select device from delivery where notification_id = ? and device > ?
+                    order by device limit 1 offset ?
+                    """,
+                id.rawValue,
+                device,
+                page - 1
+            ) { $0.integer(0) }
             try Self.cancel(
                 db,
                 where: "notification_id = \(id.rawValue) and device > \(device) and device <= \(last ?? .max)",

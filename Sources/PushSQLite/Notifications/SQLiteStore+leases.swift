@@ -24,7 +24,9 @@ extension SQLiteStore {
                 end.milliseconds,
                 now.milliseconds
             )
-            guard leased == 1 else { return try Self.isLeased(id, to: user, db, now: now) ? .held : .refused }
+            guard leased == 1 else {
+                return try Self.state(of: id, for: user, db, now: now)?.leased(now) ?? .refused
+            }
             try db.run(
                 prepared: """
                     update recipient set fetched_at = coalesce(fetched_at, ?3) where notification_id = ?1 and user_id = ?2
@@ -46,7 +48,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> TakeOutcome {
         try await self.write { [writer, changes] db in
-            let outcome = try Self.outcome(ofTaking: id, by: user, db, now: now)
+            let outcome = try Self.state(of: id, for: user, db, now: now)?.taking ?? .missing
             if outcome == .taken, try Self.endLease(of: id, by: user, db, changes, now: now) { writer.recordErasure() }
             return outcome
         } recording: {
@@ -109,46 +111,6 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    private static func isLeased(_ id: NotificationID, to user: Int64, _ db: Database, now: Date) throws -> Bool {
-        try db.first(
-            prepared: """
-                select 1 from untaken u cross join notification n on n.id = u.notification_id
-                where u.notification_id = ?1 and u.user_id = ?2 and u.leased_until > ?3
-                    and n.expires_at > ?3 and n.payload is not null
-                """,
-            id.rawValue,
-            user,
-            now.milliseconds
-        ) { _ in true } ?? false
-    }
-
-    private static func outcome(
-        ofTaking id: NotificationID,
-        by user: Int64,
-        _ db: Database,
-        now: Date
-    ) throws -> TakeOutcome {
-        let outcome = try db.first(
-            prepared: """
-                select \(TakingColumn.list)
-                from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?2
-                left join untaken u on u.notification_id = n.id and u.user_id = ?2
-                where n.id = ?1 and n.expires_at > ?3
-                """,
-            id.rawValue,
-            user,
-            now.milliseconds
-        ) { row -> TakeOutcome in
-            let (isReadOnce, isDismissed) = (row.flag(TakingColumn.isReadOnce), row.flag(TakingColumn.isDismissed))
-            // A user who dismissed it without a fetch has never had the payload.
-            if isReadOnce, isDismissed { return row.flag(TakingColumn.isFetched) ? .takenBefore : .missing }
-            guard row.flag(TakingColumn.hasPayload), !isDismissed else { return .missing }
-            guard isReadOnce else { return .notReadOnce }
-            return row.flag(TakingColumn.isLeased) ? .taken : .notFetched
-        }
-        return outcome ?? .missing
-    }
-
     /// Ends a lease; `true` if this erases the payload.
     private static func endLease(
         of id: NotificationID,
@@ -157,34 +119,7 @@ extension SQLiteStore {
         _ changes: ChangeNumbers,
         now: Date
     ) throws -> Bool {
-        // If the notification was recalled or has expired meanwhile, the user sees that instead.
-        let isChanged = try db.run(
-            prepared: """
-                update recipient set dismissed_at = ?3, change = ?4, changed_at = ?3
-                where notification_id = ?1 and user_id = ?2 and dismissed_at is null and exists (
-                    select 1 from notification where id = ?1 and expires_at > ?3 and payload is not null)
-                """,
-            id.rawValue,
-            user,
-            now.milliseconds,
-            changes.next()
-        )
-        if isChanged == 1 { try Self.cancel(db, id, of: user, reason: PushReason.taken, now: now) }
+        try Self.hide(id, from: user, reason: PushReason.taken, db, changes, now: now)
         return try Self.recordTaken(db, id.rawValue, by: user)
-    }
-}
-
-/// The columns that decide whether a payload can be taken.
-private enum TakingColumn: Int32, SelectedColumn {
-    case isReadOnce, hasPayload, isDismissed, isFetched, isLeased
-
-    var sql: String {
-        switch self {
-        case .isReadOnce: "n.is_read_once"
-        case .hasPayload: "n.payload is not null"
-        case .isDismissed: "r.dismissed_at is not null"
-        case .isFetched: "r.fetched_at is not null"
-        case .isLeased: "u.leased_until is not null"
-        }
     }
 }

@@ -14,8 +14,7 @@ extension SQLiteStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        let (pusher, page) = (self.pusher, page ?? Self.fanoutPage)
-        let posts = posts.map(PreparedPost.init)
+        let (pusher, page) = (self.pusher, page ?? AudienceWalk.page)
         // For the usual single post, the text of its entry is made before the writer runs.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.notification.sealedPayload.count }
@@ -56,7 +55,7 @@ extension SQLiteStore {
     /// Stores one notification. It refuses before it writes anything, so that a refusal leaves
     /// nothing to roll back.
     private static func store(
-        _ post: PreparedPost,
+        _ post: NewPost,
         _ db: Database,
         by pusher: Pusher,
         to users: inout UserSearch,
@@ -79,7 +78,7 @@ extension SQLiteStore {
             }
             recipients.insert(id)
         }
-        let target = PushTarget(notification, post.audience, sequence: pusher.changes.next())
+        let target = PushTarget(post, sequence: pusher.changes.next())
         guard try Self.insert(db, post, target, pusher.sealing) else { return .idTaken }
         let made: (reach: Reach, hasWork: Bool)
         if let sendAt = notification.sendAt {
@@ -105,18 +104,12 @@ extension SQLiteStore {
 
     private static func insert(
         _ db: Database,
-        _ post: PreparedPost,
+        _ post: NewPost,
         _ target: PushTarget,
         _ sealing: Sealing
     ) throws -> Bool {
         let notification = post.notification
-        // Values encrypted before the keyring was exchanged might be stored after the pass of
-        // `rewrap`.
-        let place = SealedPlace.payload(notification.id, sender: notification.sender)
-        let payload = try sealing.vault.renewed(notification.sealedPayload, in: place)
-        let alert = try notification.sealedAlert.flatMap { sealed in
-            try sealing.vault.renewed(sealed, in: .alert(notification.id, sender: notification.sender))
-        }
+        let (payload, alert) = try post.renewed(by: sealing.vault)
         let inserted = try db.run(
             prepared: """
                 insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
@@ -134,8 +127,8 @@ extension SQLiteStore {
             post.seed,
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
-            payload ?? notification.sealedPayload,
-            alert ?? notification.sealedAlert
+            payload,
+            alert
         )
         return inserted == 1
     }
@@ -165,37 +158,5 @@ extension SQLiteStore {
             try db.run(prepared: "insert into untaken (notification_id, user_id) values (?, ?)", target.id, user)
         }
         return true
-    }
-}
-
-/// A post with the parts that can be prepared before the writer runs.
-///
-/// It is a class, since a copy of a struct would retain its many members.
-private final class PreparedPost: Sendable {
-    let notification: NewNotification
-    let request: IdempotentRequest?
-    let audience: HashedAudience
-    let record: AuditRecord?
-    let seed: Int64
-
-    init(_ post: NewPost) {
-        self.notification = post.notification
-        self.request = post.request
-        self.audience = post.audience
-        self.record = post.record
-        self.seed = post.seed
-    }
-}
-
-extension PushTarget {
-    fileprivate init(_ notification: NewNotification, _ audience: HashedAudience, sequence: Int64) {
-        self.init(
-            id: notification.id.rawValue,
-            sequence: sequence,
-            collapseID: notification.collapseID,
-            isReadOnce: notification.isReadOnce,
-            expiresAt: notification.expiresAt,
-            audience: audience
-        )
     }
 }

@@ -35,28 +35,18 @@ extension SQLiteStore {
         _ changes: ChangeNumbers,
         now: Date
     ) throws -> MarkOutcome {
-        let isRead = try Bool.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    select r.read_at is not null from recipient r join notification n on n.id = r.notification_id
-                    where r.notification_id = ? and r.user_id = ? and r.dismissed_at is null
-                        and n.expires_at > ? and n.payload is not null
-                    """
-            ),
-            arguments: [id.rawValue, user, now.milliseconds]
-        )
-        guard let isRead else { return .missing }
-        let old: ReadMark = isRead ? .read : .unread
-        if let expected, expected != old { return .changed }
-        // Without a visible change, the change number stays.
-        if old == mark { return .marked }
-        try db.cachedStatement(
-            sql: """
+        let old = try Self.state(of: id, for: user, db, now: now)?.mark
+        if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+        try db.run(
+            prepared: """
                 update recipient set read_at = ?, change = ?, changed_at = ? where notification_id = ? and user_id = ?
-                """
-        ).execute(arguments: [
-            mark == .read ? now.milliseconds : nil, changes.next(), now.milliseconds, id.rawValue, user,
-        ])
+                """,
+            mark == .read ? now.milliseconds : nil,
+            changes.next(),
+            now.milliseconds,
+            id.rawValue,
+            user
+        )
         return .marked
     }
 }

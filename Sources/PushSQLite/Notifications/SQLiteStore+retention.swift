@@ -5,10 +5,7 @@ internal import SQLite
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
         try await self.writer.write(.housekeeping) { [writer, removals] db in
-            let expired = try Int64.fetchAll(
-                db.cachedStatement(sql: Self.expired),
-                arguments: [now.milliseconds, page]
-            )
+            let expired = try db.all(prepared: Self.expired, now.milliseconds, page) { $0.integer(0) }
             if !expired.isEmpty {
                 writer.recordErasure()
                 removals.record(now)
@@ -28,34 +25,33 @@ extension SQLiteStore {
     /// number of deleted rows.
     private static func delete(_ db: Database, _ id: Int64, atMost limit: Int) throws -> Int {
         // The fan-out is deleted first, so that no further device gets the notification.
-        try db.cachedStatement(sql: "delete from fanout where notification_id = ?").execute(arguments: [id])
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: """
-                    delete from delivery where notification_id = ?1 and device in (
-                        select device from delivery where notification_id = ?1 order by device limit ?2)
-                    returning lane, settled_at, device
-                    """
-            ),
-            arguments: [id, limit]
-        )
+        try db.run(prepared: "delete from fanout where notification_id = ?", id)
+        let rows = try db.all(
+            prepared: """
+                delete from delivery where notification_id = ?1 and device in (
+                    select device from delivery where notification_id = ?1 order by device limit ?2)
+                returning lane, settled_at, device
+                """,
+            id,
+            limit
+        ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
         var tally = TallyCount()
         // The query does not test this: in SQLite 3.40, `is null` is never true in the columns
         // that a DELETE returns.
-        for row in rows where try (row[1] as Int64?) == nil { tally.add(.expired, lane: try row[0]) }
+        for row in rows where !row.isSettled { tally.add(.expired, lane: row.lane) }
         try tally.write(db)
-        try Self.forgetCollapsing(db, id, devices: rows.map { try $0[2] })
+        try Self.forgetCollapsing(db, id, devices: rows.map(\.device))
         if rows.count == limit { return limit }
-        let statement = try db.cachedStatement(
-            sql: """
+        let recipients = try db.run(
+            prepared: """
                 delete from recipient where notification_id = ?1 and user_id in (
                     select user_id from recipient where notification_id = ?1 order by user_id limit ?2)
-                """
+                """,
+            id,
+            limit - rows.count
         )
-        try statement.execute(arguments: [id, limit - rows.count])
-        let recipients = db.changesCount
         if rows.count + recipients == limit { return limit }
-        try db.cachedStatement(sql: "delete from notification where id = ?").execute(arguments: [id])
+        try db.run(prepared: "delete from notification where id = ?", id)
         return rows.count + recipients + 1
     }
 

@@ -3,17 +3,6 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// The notification that is pushed to the devices of an audience.
-struct PushTarget {
-    let id: Int64
-    /// The notification's place in the order of notifications, which does not depend on the clock.
-    let sequence: Int64
-    let collapseID: String?
-    let isReadOnce: Bool
-    let expiresAt: Date
-    let audience: HashedAudience
-}
-
 /// The parts of the store that a `PushInsertion` needs.
 struct Pusher: Sendable {
     let sealing: Sealing

@@ -6,26 +6,24 @@ internal import SQLite
 extension SQLiteReader {
     package func nextDue(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
-            try Int64.fetchOne(
-                db.cachedStatement(
-                    sql: """
-                        select due_at from delivery
-                        where lane = ? and is_bulk = ? and state = 'queued' and due_at is not null
-                        order by due_at limit 1
-                        """
-                ),
-                arguments: [lane.description, queue.rawValue]
-            ).map(Date.init(milliseconds:))
+            try db.first(
+                prepared: """
+                    select due_at from delivery
+                    where lane = ? and is_bulk = ? and state = 'queued' and due_at is not null
+                    order by due_at limit 1
+                    """,
+                lane.description,
+                queue.rawValue
+            ) { Date(milliseconds: $0.integer(0)) }
         }
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
             // Without pushes the minimum is null.
-            try Int64.fetchOne(
-                db.cachedStatement(sql: Self.oldestWaiting),
-                arguments: [lane.description, queue.rawValue, OldestPush.maximumExamined]
-            ).map(Date.init(milliseconds:))
+            let most = OldestPush.maximumExamined
+            return try db.first(prepared: Self.oldestWaiting, lane.description, queue.rawValue, most) { $0.date(0) }
+                ?? nil
         }
     }
 
@@ -50,9 +48,9 @@ extension SQLiteReader {
     package func tallies() throws(StoreError) -> [String: Tally] {
         try self.read { db in
             var tallies: [String: Tally] = [:]
-            for row in try Row.fetchAll(db.cachedStatement(sql: "select lane, state, count from tally")) {
-                guard let state = try TallyState(rawValue: row["state"]) else { continue }
-                tallies[try row["lane"], default: Tally()][keyPath: state.member] = try row["count"]
+            try db.each(prepared: "select lane, state, count from tally") { row in
+                guard let state = TallyState(rawValue: row.text(1)) else { return }
+                tallies[row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: row.integer(2))
             }
             return tallies
         }

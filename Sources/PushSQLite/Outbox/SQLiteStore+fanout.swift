@@ -4,14 +4,8 @@ internal import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// A notification for more devices than this is a broadcast.
-    static let fanoutPage = 1000
-    /// Devices read in one transaction of a broadcast: few enough that a waiting post does not
-    /// notice.
-    static let fanoutStep = 250
-
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
-        let (pusher, page) = (self.pusher, page ?? Self.fanoutStep)
+        let (pusher, page) = (self.pusher, page ?? AudienceWalk.step)
         return try await self.writer.write(.housekeeping) { [writer] db in
             guard let id = try Self.oldestFanout(db) else { return nil }
             let broadcast: RunningBroadcast?

@@ -73,7 +73,7 @@ extension SQLiteStore {
             guard let id, recipients.insert(id).inserted else { continue }
             _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
         }
-        return try Self.enqueue(db, target, besides: recipients, by: pusher, page: Self.fanoutPage, now: now)
+        return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
     }
 
     /// Recalls a notification that was never sent.
@@ -122,17 +122,15 @@ private enum SenderRight {
 extension SQLiteReader {
     package func sendTime(of id: NotificationID) throws(StoreError) -> Date? {
         try self.read { db in
-            try Int64.fetchOne(
-                db.cachedStatement(sql: "select due_at from scheduled where notification_id = ? and is_set_aside = 0"),
-                arguments: [id.rawValue]
-            ).map(Date.init(milliseconds:))
+            let sql = "select due_at from scheduled where notification_id = ? and is_set_aside = 0"
+            return try db.first(prepared: sql, id.rawValue) { Date(milliseconds: $0.integer(0)) }
         }
     }
 
     package func schedule() throws(StoreError) -> Schedule {
         try self.read { db in
             Schedule(
-                count: try Int.fetchOne(db.cachedStatement(sql: "select count(*) from scheduled")) ?? 0,
+                count: try db.first(prepared: "select count(*) from scheduled") { Int($0.integer(0)) } ?? 0,
                 firstDue: try ScheduledNotification.nextDue(db)
             )
         }

@@ -65,16 +65,11 @@ package protocol AccountStore: Sendable {
     /// with one. For each app that the user leaves, its devices are retired and its claims
     /// deleted. A higher role or another app also ends the sessions, but their devices stay.
     ///
-    /// `nil` leaves a property as it is. With `issued` the account also belongs to the owner of
-    /// that token. If it belongs to another owner, or has accepted a newer token meanwhile,
-    /// nothing changes and the answer is `.missing`.
+    /// If the account belongs to another owner than the issued token, or has accepted a newer
+    /// token meanwhile, nothing changes and the answer is `.missing`.
     func changeUser(
         _ name: Username,
-        role: Role?,
-        apps: Set<AppName>?,
-        password: PasswordHash?,
-        isDisabled: Bool?,
-        issued: IssuedToken?,
+        _ change: AccountChange,
         by record: AuditRecord?,
         now: Date
     ) async throws -> UserChange
@@ -133,73 +128,18 @@ extension AccountStore {
         try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
     }
 
-    /// Changes a user on behalf of an administrator, regardless of its issuer.
+    /// Changes some properties of a user.
     package func changeUser(
         _ name: Username,
-        role: Role?,
-        apps: Set<AppName>?,
-        password: PasswordHash?,
-        isDisabled: Bool?,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> UserChange {
-        try await self.changeUser(
-            name,
-            role: role,
-            apps: apps,
-            password: password,
-            isDisabled: isDisabled,
-            issued: nil,
-            by: record,
-            now: now
-        )
-    }
-
-    /// Changes a user's role only.
-    package func changeUser(
-        _ name: Username,
-        role: Role,
+        role: Role? = nil,
+        apps: Set<AppName>? = nil,
+        password: PasswordHash? = nil,
+        isDisabled: Bool? = nil,
+        issued: IssuedToken? = nil,
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> UserChange {
-        try await self.changeUser(name, role: role, apps: nil, password: nil, isDisabled: nil, by: record, now: now)
-    }
-
-    /// Changes a user's password only.
-    package func changeUser(
-        _ name: Username,
-        password: PasswordHash,
-        by record: AuditRecord? = nil,
-        now: Date
-    ) async throws -> UserChange {
-        try await self.changeUser(name, role: nil, apps: nil, password: password, isDisabled: nil, by: record, now: now)
-    }
-
-    /// Changes a user's apps only.
-    package func changeUser(
-        _ name: Username,
-        apps: Set<AppName>,
-        by record: AuditRecord? = nil,
-        now: Date
-    ) async throws -> UserChange {
-        try await self.changeUser(name, role: nil, apps: apps, password: nil, isDisabled: nil, by: record, now: now)
-    }
-
-    /// Disables or enables a user.
-    package func changeUser(
-        _ name: Username,
-        isDisabled: Bool,
-        by record: AuditRecord? = nil,
-        now: Date
-    ) async throws -> UserChange {
-        try await self.changeUser(
-            name,
-            role: nil,
-            apps: nil,
-            password: nil,
-            isDisabled: isDisabled,
-            by: record,
-            now: now
-        )
+        let change = AccountChange(role: role, apps: apps, password: password, isDisabled: isDisabled, issued: issued)
+        return try await self.changeUser(name, change, by: record, now: now)
     }
 }

@@ -6,12 +6,20 @@ package struct Enrolment: Sendable {
     package static let maximumCount = 10
     /// The prefix of the column `scopes` of a code, which is a row of `token` with a hash that no
     /// token has. Versions before codes ignore this word.
-    package static let mark = "enrol "
+    static let mark = "enrol "
+    /// Whether a row of `token` is a code.
+    package static let isCode = "scopes like '\(Self.mark)%'"
 
     package let user: Username
     package let userID: Int64
     package let scopes: Scopes
     package let session: NewSession
+
+    /// The scopes of the session that a code begins. Scopes have no name like the mark, so parsing
+    /// has dropped it.
+    package static func scopes(of code: TokenGrant, for user: User) -> Scopes {
+        code.scopes.intersection(user.role.scopes)
+    }
 
     package init(user: Username, userID: Int64, scopes: Scopes, session: NewSession) {
         self.user = user

@@ -10,14 +10,6 @@ package struct TokenGrant: Sendable, Hashable {
     /// Whether the session began with a client certificate or a trusted proxy: it is valid only
     /// together with a certificate or proxy that names its user.
     package let isVouched: Bool
-
-    package init(prefix: TokenPrefix, scopes: Scopes, expiresAt: Date, usedAt: Date?, isVouched: Bool) {
-        self.prefix = prefix
-        self.scopes = scopes
-        self.expiresAt = expiresAt
-        self.usedAt = usedAt
-        self.isVouched = isVouched
-    }
 }
 
 /// A token as lists show it.
@@ -29,24 +21,6 @@ package struct TokenEntry: Sendable, Hashable {
     package let createdAt: Date
     package let expiresAt: Date
     package let usedAt: Date?
-
-    package init(
-        prefix: TokenPrefix,
-        username: Username,
-        isSession: Bool,
-        scopes: Scopes,
-        createdAt: Date,
-        expiresAt: Date,
-        usedAt: Date?
-    ) {
-        self.prefix = prefix
-        self.username = username
-        self.isSession = isSession
-        self.scopes = scopes
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
-        self.usedAt = usedAt
-    }
 }
 
 /// A token that was created by signing in.

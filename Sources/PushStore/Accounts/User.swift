@@ -74,28 +74,6 @@ package struct UserEntry: Sendable, Hashable {
 
     /// The number of devices that a list examines for each user, since a user may have any number.
     package static let countedForPush = 20
-
-    package init(
-        name: Username,
-        role: Role,
-        apps: Set<AppName>,
-        tags: [Tag],
-        createdAt: Date,
-        isDisabled: Bool,
-        hasPassword: Bool,
-        pushedAt: Date?,
-        fetchedAt: Date?
-    ) {
-        self.name = name
-        self.role = role
-        self.apps = apps
-        self.tags = tags
-        self.createdAt = createdAt
-        self.isDisabled = isDisabled
-        self.hasPassword = hasPassword
-        self.pushedAt = pushedAt
-        self.fetchedAt = fetchedAt
-    }
 }
 
 /// The outcome of a change to a user.

@@ -45,5 +45,19 @@ package struct RegistrationFacts: Sendable {
     package var deviceCount: Int?
     package var names: [Int64: Data]?
 
+    private var rounds = 0
+
     package init() {}
+
+    /// The next step of a decision. Throws if the store does not read the facts.
+    package mutating func next<Outcome>(
+        _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>
+    ) throws -> RegistrationStep<Outcome> {
+        self.rounds += 1
+        // A decision asks each of its nine questions once.
+        guard self.rounds <= 10 else {
+            throw StoreError.failed(reason: "the store does not read the facts of a decision")
+        }
+        return try decide(self)
+    }
 }

@@ -15,39 +15,12 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let isShared: Bool
     package let createdAt: Date
     package let pushedAt: Date?
-
-    package init(
-        number: Int64,
-        id: RegistrationID,
-        platform: Platform,
-        environment: PushEnvironment,
-        handle: DeviceHandle,
-        tags: [Tag],
-        isShared: Bool,
-        createdAt: Date,
-        pushedAt: Date?
-    ) {
-        self.number = number
-        self.id = id
-        self.platform = platform
-        self.environment = environment
-        self.handle = handle
-        self.tags = tags
-        self.isShared = isShared
-        self.createdAt = createdAt
-        self.pushedAt = pushedAt
-    }
 }
 
 /// The user to whom a device belongs.
 package struct DeviceOwner: Sendable, Hashable {
     package let id: Int64
     package let name: Username
-
-    package init(id: Int64, name: Username) {
-        self.id = id
-        self.name = name
-    }
 }
 
 /// The properties that a device registers.

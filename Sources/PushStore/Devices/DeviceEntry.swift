@@ -28,24 +28,6 @@ package struct DeviceEntry: Sendable, Hashable {
     /// The number of notifications that a list examines for each user, since receipts are rows of
     /// notifications and a user may have any number.
     package static let countedForFetch = 20
-
-    package init(
-        id: RegistrationID,
-        username: Username,
-        state: State,
-        registeredAt: Date?,
-        pushedAt: Date?,
-        fetchedAt: Date?,
-        place: DevicePlace
-    ) {
-        self.id = id
-        self.username = username
-        self.state = state
-        self.registeredAt = registeredAt
-        self.pushedAt = pushedAt
-        self.fetchedAt = fetchedAt
-        self.place = place
-    }
 }
 
 /// The place of a registration in lists: by its number in the list of all users, by its creation

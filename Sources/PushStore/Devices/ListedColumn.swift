@@ -10,12 +10,7 @@ package enum ListedColumn: Int32, SelectedColumn {
         switch self {
         case .pushedAt: "p.accepted_at"
         case .username: "u.name"
-        case .fetchedAt:
-            """
-            (select max(x.fetched_at) from (
-                select r.fetched_at from recipient r where r.user_id = d.user_id
-                order by r.change desc limit \(DeviceEntry.countedForFetch)) x)
-            """
+        case .fetchedAt: DeviceEntry.fetchedAt(ofUser: "d.user_id")
         }
     }
 }
@@ -49,6 +44,15 @@ extension DeviceOwner {
 }
 
 extension DeviceEntry {
+    /// A subquery for the column `fetchedAt`.
+    static func fetchedAt(ofUser user: String) -> String {
+        """
+        (select max(x.fetched_at) from (
+            select r.fetched_at from recipient r where r.user_id = \(user)
+            order by r.change desc limit \(Self.countedForFetch)) x)
+        """
+    }
+
     /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)

@@ -81,7 +81,28 @@ package struct RewrapResult: Sendable, Hashable {
     /// The keys under which no value is encrypted any more.
     package var unused: [UInt32] = []
 
-    package init() {}
+    /// Encrypts the values of all columns again, page by page: `rewrap` does it for the next rows
+    /// of a column, after a row.
+    package init(
+        _ columns: [SealedColumn],
+        page: Int,
+        passed: (Int) async throws -> Void,
+        rewrap: (SealedColumn, _ after: Int64) async throws -> SealedColumn.Page
+    ) async throws {
+        var count = 0
+        for column in columns {
+            var row: Int64? = .min
+            while let last = row {
+                try Task.checkCancellation()
+                let done = try await rewrap(column, last)
+                self.renewed += done.renewed
+                self.unreadable += done.unreadable
+                row = done.last
+                count += page
+                try await passed(count)
+            }
+        }
+    }
 }
 
 /// Reads the number of encrypted values.

@@ -2,6 +2,22 @@ package import PushCore
 
 /// A column of encrypted values, which must be encrypted again when the key changes.
 package struct SealedColumn: Sendable {
+    /// Values checked in one transaction of `rewrap`.
+    package static let rewrapPage = 200
+
+    /// The result of one page of `rewrap`.
+    package struct Page: Sendable {
+        /// The last row read; `nil` after the last page.
+        package let last: Int64?
+        package let renewed: Int
+        /// Values that cannot be decrypted.
+        package let unreadable: Int
+
+        package init(last: Int64?, renewed: Int, unreadable: Int) {
+            (self.last, self.renewed, self.unreadable) = (last, renewed, unreadable)
+        }
+    }
+
     package let table: String
     /// The column with the row's number.
     package let key: String

@@ -49,6 +49,11 @@ package struct Sealing: Sendable {
         try self.texts(sealed, in: place).compactMap { Tag($0) }
     }
 
+    /// The tags given to a user; empty without a value.
+    package func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
+        try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
+    }
+
     /// The alert that the pushes of a notification show.
     package func alert(_ sealed: Data, of notification: Int64, sender: Int64) throws(VaultError) -> PushAlert {
         guard let id = NotificationID(rawValue: notification) else { throw .unreadable }

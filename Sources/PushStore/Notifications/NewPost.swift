@@ -1,7 +1,9 @@
+package import Foundation
 package import PushCore
 
-/// A notification to be stored, with the other rows of the same transaction.
-package struct NewPost: Sendable {
+/// A notification to be stored, with the other rows of the same transaction. A class, because the
+/// stores pass it between lists: copying a struct with so many members would retain each of them.
+package final class NewPost: Sendable {
     package let notification: NewNotification
     /// The notification's audience, with the store's hashes.
     package let audience: HashedAudience
@@ -23,5 +25,18 @@ package struct NewPost: Sendable {
         self.audience = audience
         self.request = request
         self.record = record
+    }
+}
+
+extension NewPost {
+    /// The encrypted values to store. Re-encrypts values from before a keyring exchange, which the
+    /// pass of `rewrap` might otherwise miss.
+    package func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
+        let (post, id) = (self.notification, self.notification.id)
+        let payload = try vault.renewed(post.sealedPayload, in: .payload(id, sender: post.sender)) ?? post.sealedPayload
+        let alert = try post.sealedAlert.map { sealed in
+            try vault.renewed(sealed, in: .alert(id, sender: post.sender)) ?? sealed
+        }
+        return (payload, alert)
     }
 }

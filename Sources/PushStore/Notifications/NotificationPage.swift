@@ -27,32 +27,6 @@ package struct NotificationPage: Sendable, Hashable {
         package let payloadLength: Int
         /// Empty unless payloads were requested.
         package var sealedPayload = Data()
-
-        package init(
-            id: NotificationID,
-            change: Int64,
-            sender: Int64,
-            isGone: Bool,
-            isStoredByClients: Bool,
-            isReadOnce: Bool,
-            isRead: Bool,
-            isFetched: Bool,
-            createdAt: Date,
-            expiresAt: Date,
-            payloadLength: Int
-        ) {
-            self.id = id
-            self.change = change
-            self.sender = sender
-            self.isGone = isGone
-            self.isStoredByClients = isStoredByClients
-            self.isReadOnce = isReadOnce
-            self.isRead = isRead
-            self.isFetched = isFetched
-            self.createdAt = createdAt
-            self.expiresAt = expiresAt
-            self.payloadLength = payloadLength
-        }
     }
 
     package var entries: [Entry] = []

@@ -6,7 +6,7 @@ package struct PageBuilder {
     package static let maximumRows = 1000
 
     package private(set) var page: NotificationPage
-    private let range: ChangeRange
+    let range: ChangeRange
     private let budget: PageBudget
     private let now: Date
     private var rows = 0

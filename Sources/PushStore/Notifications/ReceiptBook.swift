@@ -6,6 +6,13 @@ internal import Synchronization
 /// thousand within seconds, and posts must not wait for them. A crash loses them; while the
 /// process lives, every loss is counted.
 package final class ReceiptBook: Sendable {
+    /// How long the first receipt waits for others to share its commit.
+    package static let gathering = Duration.milliseconds(500)
+    /// The pause before receipts that could not be written are retried.
+    package static let pause = Duration.seconds(1)
+    /// Receipts in one transaction, which takes some milliseconds.
+    package static let slice = 500
+
     package struct Key: Hashable, Comparable {
         package let notification: Int64
         package let user: Int64

@@ -17,34 +17,6 @@ package struct StoredNotification: Sendable, Hashable {
     package let expiresAt: Date
     /// When the user's view of it last changed.
     package let changedAt: Date
-
-    package init(
-        sender: Int64,
-        app: AppName,
-        sealedPayload: [UInt8],
-        isStoredByClients: Bool,
-        isReadOnce: Bool,
-        isRecipient: Bool,
-        readAt: Date?,
-        fetchedAt: Date?,
-        leasedUntil: Date?,
-        createdAt: Date,
-        expiresAt: Date,
-        changedAt: Date
-    ) {
-        self.sender = sender
-        self.app = app
-        self.sealedPayload = sealedPayload
-        self.isStoredByClients = isStoredByClients
-        self.isReadOnce = isReadOnce
-        self.isRecipient = isRecipient
-        self.readAt = readAt
-        self.fetchedAt = fetchedAt
-        self.leasedUntil = leasedUntil
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
-        self.changedAt = changedAt
-    }
 }
 
 /// Whether a recipient has read a notification.
@@ -68,4 +40,13 @@ package enum Recaller: Sendable, Hashable {
     /// The sender, who may recall it only while it is scheduled.
     case scheduler(Int64)
     case administrator
+
+    /// Whether the user may recall a notification of that sender.
+    package func mayRecall(ofSender user: Int64, isScheduled: Bool) -> Bool {
+        switch self {
+        case .sender(let sender): sender == user
+        case .scheduler(let sender): sender == user && isScheduled
+        case .administrator: true
+        }
+    }
 }

@@ -28,6 +28,11 @@ package struct AudiencePage: Sendable, Hashable {
 
 /// The position of a walk along an audience; nothing else must survive a crash.
 package struct AudienceWalk: Sendable, Hashable {
+    /// A notification for more devices than this is a broadcast.
+    package static let page = 1000
+    /// Devices read in one transaction of a broadcast: few enough that posts are hardly delayed.
+    package static let step = 250
+
     /// The index of the audience's branch.
     package var branch: Int
     /// The last row that the walk has passed.

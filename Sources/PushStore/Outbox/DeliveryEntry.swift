@@ -20,26 +20,6 @@ package struct DeliveryEntry: Sendable, Hashable {
     package let reason: String?
 
     package var platform: Platform { Platform(stored: self.lane.platform) }
-
-    package init(
-        number: Int64,
-        device: RegistrationID?,
-        username: Username?,
-        lane: Lane,
-        state: DeliveryStage,
-        attempts: Int,
-        updatedAt: Date?,
-        reason: String?
-    ) {
-        self.number = number
-        self.device = device
-        self.username = username
-        self.lane = lane
-        self.state = state
-        self.attempts = attempts
-        self.updatedAt = updatedAt
-        self.reason = reason
-    }
 }
 
 /// How far a push has come. Receipts belong to the user: a fetch by one device counts for all of

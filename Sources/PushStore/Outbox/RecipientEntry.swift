@@ -11,14 +11,6 @@ package struct RecipientEntry: Sendable, Hashable {
     package let fetchedAt: Date?
     package let readAt: Date?
     package let dismissedAt: Date?
-
-    package init(user: Int64, username: Username?, fetchedAt: Date?, readAt: Date?, dismissedAt: Date?) {
-        self.user = user
-        self.username = username
-        self.fetchedAt = fetchedAt
-        self.readAt = readAt
-        self.dismissedAt = dismissedAt
-    }
 }
 
 /// The times of a notification, for operators.
@@ -28,11 +20,4 @@ package struct NotificationTimes: Sendable, Hashable {
     package let expiresAt: Date
     /// When it was recalled; `nil`: it was not.
     package let recalledAt: Date?
-
-    package init(id: NotificationID, createdAt: Date, expiresAt: Date, recalledAt: Date?) {
-        self.id = id
-        self.createdAt = createdAt
-        self.expiresAt = expiresAt
-        self.recalledAt = recalledAt
-    }
 }

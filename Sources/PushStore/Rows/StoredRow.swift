@@ -24,5 +24,6 @@ package protocol StoredRow: ~Copyable {
     func text(_ column: some SelectedColumn) throws -> String
     func optionalText(_ column: some SelectedColumn) throws -> String?
     func data(_ column: some SelectedColumn) throws -> Data
+    func bytes(_ column: some SelectedColumn) throws -> [UInt8]
     func optionalData(_ column: some SelectedColumn) throws -> Data?
 }

@@ -50,7 +50,7 @@ struct GroupRecipient {
     let mac: Int64
 }
 
-extension PreparedPost {
+extension NewPost {
     /// Whether the post is for users whom it names, and all their devices, now. Then it locks
     /// nothing else before these users' counters, which all posts of a group lock first.
     var joinsOthers: Bool {
@@ -81,7 +81,7 @@ extension PostGroup {
 
     /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
     /// and the ids that are in use.
-    static func lookUp(for posts: [PreparedPost], _ senders: [Int64]) throws -> Statement {
+    static func lookUp(for posts: [NewPost], _ senders: [Int64]) throws -> Statement {
         try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
     }
 
@@ -110,7 +110,7 @@ extension PostGroup {
 
     /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
     /// will be stored. So it draws, for each user, one number for each post that names the user.
-    static func draw(for posts: [PreparedPost]) throws -> Statement {
+    static func draw(for posts: [NewPost]) throws -> Statement {
         var counts: [Data: Int] = [:]
         for post in posts { for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 } }
         return try Statement(Self.nextChanges, Array(counts.keys), counts.values.max() ?? 1)
@@ -120,7 +120,7 @@ extension PostGroup {
         ofUsers: "(select id as user_id from account where name_key = any($1::bytea[])) as u"
     )
 
-    private static func userKeys(of posts: [PreparedPost]) -> [Data] {
+    private static func userKeys(of posts: [NewPost]) -> [Data] {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
@@ -181,9 +181,9 @@ extension PostGroup {
 
     /// Finds the devices with each of the posts' tags, up to a limit. The counters of their users
     /// must be locked, so that no device opens or loses its only event stream meanwhile.
-    static func findDevices(of posts: [PreparedPost], _ streamLanes: Set<String>) throws -> Statement {
+    static func findDevices(of posts: [NewPost], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
-        return try Statement(Self.taggedDevices, Array(tags), PostgreSQLStore.fanoutPage + 1, streamLanes.sorted())
+        return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())
     }
 
     static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {

@@ -17,7 +17,7 @@ struct PostGroup {
     /// A post that is stored unless its id is taken.
     struct Chosen {
         let place: Int
-        let post: PreparedPost
+        let post: NewPost
         let payload: Data
         let alert: Data?
         let recipients: [Int64]
@@ -169,7 +169,7 @@ struct PostGroup {
             var chosen = chosen
             let found = chosen.post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
             let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
-            guard own.count <= PostgreSQLStore.fanoutPage else { return nil }
+            guard own.count <= AudienceWalk.page else { return nil }
             guard own.values.allSatisfy({ chosen.recipients.contains($0.user) }) else { return nil }
             chosen.devices = own.values.sorted { $0.number < $1.number }
             return chosen

@@ -2,7 +2,7 @@ internal import PushStore
 
 /// A post that may be stored in one transaction with posts of other callers.
 struct PostMember: GroupMember {
-    let post: PreparedPost
+    let post: NewPost
     let bounds: StorageBounds?
     /// The term of the credential lease when its caller's request began; another caller's task may
     /// store the post.

@@ -1,0 +1,69 @@
+package import Foundation
+package import PushCore
+
+/// The row of a user, as changes of the user read it.
+package struct StoredAccount: Sendable, Hashable {
+    package let id: Int64
+    /// `nil` if only a later version knows the role.
+    package let rights: AccountRights?
+    let passwordNumber: Int64
+    let isDisabled: Bool
+    /// The encrypted tags given to the user.
+    package let tags: Data?
+    /// `nil` if nobody owns the account yet.
+    package let issued: IssuedAccount?
+
+    package enum Column: Int32, SelectedColumn {
+        case id, role, apps, passwordNumber, isDisabled, tags, issuedTo, issuedAt, issuedRole, issuedApps, issuedScopes
+
+        package var sql: String {
+            switch self {
+            case .id: "id"
+            case .role: "role"
+            case .apps: "apps"
+            case .passwordNumber: "password_number"
+            case .isDisabled: "disabled_at is not null"
+            case .tags: "tags"
+            case .issuedTo: "issued_to"
+            case .issuedAt: "issued_at"
+            case .issuedRole: "issued_role"
+            case .issuedApps: "issued_apps"
+            case .issuedScopes: "issued_scopes"
+            }
+        }
+    }
+}
+
+extension StoredAccount {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.id = try row.integer(Column.id)
+        self.rights = AccountRights(
+            storedRole: try row.text(Column.role),
+            storedApps: try row.optionalText(Column.apps)
+        )
+        self.passwordNumber = try row.integer(Column.passwordNumber)
+        self.isDisabled = try row.flag(Column.isDisabled)
+        self.tags = try row.optionalData(Column.tags)
+        self.issued = IssuedAccount(
+            owner: try row.optionalData(Column.issuedTo),
+            issuedAt: try row.optionalInteger(Column.issuedAt),
+            role: try row.optionalText(Column.issuedRole),
+            apps: try row.optionalText(Column.issuedApps),
+            scopes: try row.optionalText(Column.issuedScopes)
+        )
+    }
+
+    /// Whether the user is an enabled administrator.
+    package var isAdministrator: Bool { self.rights?.role == .admin && !self.isDisabled }
+
+    /// Whether a user who has signed in may begin a session: the password was not changed, and the
+    /// user not disabled meanwhile.
+    package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
+
+    /// Whether a code may be stored for a user who has signed in. Its session has the rights of
+    /// that moment.
+    package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
+
+    /// The tags given to the user, sorted.
+    package func openTags(_ sealing: Sealing) throws -> [Tag] { try sealing.tags(self.tags, ofUser: self.id) }
+}

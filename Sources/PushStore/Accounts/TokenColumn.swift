@@ -1,0 +1,63 @@
+internal import Foundation
+package import PushCore
+
+/// The columns of a token that queries select after `UserColumn`; they call its table `t`.
+package enum TokenColumn: Int32, SelectedColumn {
+    case prefix = 6
+    case isSession, scopes, createdAt, expiresAt, usedAt, isVouched, mac
+
+    package static let selected = "\(UserColumn.list), \(Self.list)"
+
+    package var sql: String {
+        switch self {
+        case .prefix: "t.prefix"
+        case .isSession: "t.is_session"
+        case .scopes: "t.scopes"
+        case .createdAt: "t.created_at"
+        case .expiresAt: "t.expires_at"
+        case .usedAt: "t.used_at"
+        case .isVouched: "t.is_vouched"
+        case .mac: "t.mac"
+        }
+    }
+}
+
+extension TokenGrant {
+    /// The user and the grant of a token that is used. Throws `StoreError.damaged` if the store
+    /// did not write the row.
+    package static func used<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        _ token: Fingerprint,
+        _ sealing: Sealing
+    ) throws -> (user: User, grant: TokenGrant) {
+        guard
+            try row.integer(TokenColumn.mac) == sealing.rows.token(token, user: try row.integer(UserColumn.id)),
+            let prefix = TokenPrefix(try row.text(TokenColumn.prefix)),
+            let user = try User(row, sealing)
+        else { throw StoreError.damaged(row: "a token's") }
+        let grant = TokenGrant(
+            prefix: prefix,
+            scopes: Scopes(try row.text(TokenColumn.scopes)),
+            expiresAt: Date(milliseconds: try row.integer(TokenColumn.expiresAt)),
+            usedAt: try row.optionalInteger(TokenColumn.usedAt).map(Date.init(milliseconds:)),
+            isVouched: try row.flag(TokenColumn.isVouched)
+        )
+        return (user, grant)
+    }
+}
+
+extension TokenEntry {
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let prefix = TokenPrefix(try row.text(TokenColumn.prefix)) else { return nil }
+        self.init(
+            prefix: prefix,
+            username: try sealing.username(row.data(UserColumn.name), ofUser: row.integer(UserColumn.id)),
+            isSession: try row.flag(TokenColumn.isSession),
+            scopes: Scopes(try row.text(TokenColumn.scopes)),
+            createdAt: Date(milliseconds: try row.integer(TokenColumn.createdAt)),
+            expiresAt: Date(milliseconds: try row.integer(TokenColumn.expiresAt)),
+            usedAt: try row.optionalInteger(TokenColumn.usedAt).map(Date.init(milliseconds:))
+        )
+    }
+}

@@ -1,0 +1,83 @@
+internal import Foundation
+package import PushCore
+
+/// The columns of a user, in a query that calls the user's table `u`.
+package enum UserColumn: Int32, SelectedColumn {
+    case id, name, role, apps, passwordNumber, isDisabled
+
+    package var sql: String {
+        switch self {
+        case .id: "u.id"
+        case .name: "u.name"
+        case .role: "u.role"
+        case .apps: "u.apps"
+        case .passwordNumber: "u.password_number"
+        case .isDisabled: "u.disabled_at is not null"
+        }
+    }
+}
+
+extension User {
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let role = Role(rawValue: try row.text(UserColumn.role)) else { return nil }
+        let id = try row.integer(UserColumn.id)
+        self.init(
+            id: id,
+            name: try sealing.username(row.data(UserColumn.name), ofUser: id),
+            role: role,
+            apps: Set(storedApps: try row.optionalText(UserColumn.apps)),
+            passwordNumber: try row.integer(UserColumn.passwordNumber),
+            isDisabled: try row.flag(UserColumn.isDisabled)
+        )
+    }
+
+    /// The user of that name. Throws `StoreError.damaged` if the row is another user's, because
+    /// the index is damaged.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, named name: Username, _ sealing: Sealing) throws {
+        guard let user = try User(row, sealing) else { return nil }
+        guard user.name == name else { throw StoreError.damaged(row: "a user's") }
+        self = user
+    }
+}
+
+/// The columns that lists of users select after `UserColumn`.
+package enum ListedUserColumn: Int32, SelectedColumn {
+    case createdAt = 6
+    case password, tags, pushedAt, fetchedAt
+
+    package static let selected = "\(UserColumn.list), \(Self.list)"
+
+    package var sql: String {
+        switch self {
+        case .createdAt: "u.created_at"
+        case .password: "u.password"
+        case .tags: "u.tags"
+        case .pushedAt:
+            """
+            (select max(x.accepted_at) from (
+                select p.accepted_at from device d left join device_push p on p.device = d.number
+                where d.user_id = u.id order by d.created_at desc, d.number desc limit \(UserEntry.countedForPush)) x)
+            """
+        case .fetchedAt: DeviceEntry.fetchedAt(ofUser: "u.id")
+        }
+    }
+}
+
+extension UserEntry {
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let user = try User(row, sealing) else { return nil }
+        self.init(
+            name: user.name,
+            role: user.role,
+            apps: user.apps,
+            createdAt: Date(milliseconds: try row.integer(ListedUserColumn.createdAt)),
+            isDisabled: user.isDisabled,
+            hasPassword: !PasswordHash(phc: try row.text(ListedUserColumn.password)).isNone,
+            tags: try sealing.tags(try row.optionalData(ListedUserColumn.tags), ofUser: user.id),
+            pushedAt: try row.optionalInteger(ListedUserColumn.pushedAt).map(Date.init(milliseconds:)),
+            fetchedAt: try row.optionalInteger(ListedUserColumn.fetchedAt).map(Date.init(milliseconds:))
+        )
+    }
+}

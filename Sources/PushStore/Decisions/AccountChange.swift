@@ -1,0 +1,66 @@
+package import PushCore
+
+/// A change of a user's role, password or apps, or of whether the user is disabled; `nil` leaves a
+/// property as it is.
+package struct AccountChange: Sendable, Hashable {
+    package var role: Role?
+    package var apps: Set<AppName>?
+    package var password: PasswordHash?
+    package var isDisabled: Bool?
+    /// Makes the account belong to the owner of that token, too.
+    package var issued: IssuedToken?
+
+    /// Whether the user is no enabled administrator afterwards. The store then reads whether the
+    /// user is the last one.
+    package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }
+
+    package func decide(_ account: StoredAccount?, isLastAdministrator: Bool) -> AccountStep {
+        guard let account else { return .end(.missing) }
+        var isNews = true
+        if let issued {
+            guard issued.isOfOwner(of: account.issued), !issued.isOlder(than: account.issued) else {
+                return .end(.missing)
+            }
+            // A newer token with the same rights as the last one ends nothing.
+            isNews =
+                self.role != nil || self.apps != nil || self.password != nil || self.isDisabled != nil
+                || account.issued?.rights != issued.account.rights
+        }
+        if isLastAdministrator { return .end(.lastAdministrator) }
+        let isGaining = account.rights?.gains(self.role, self.apps) ?? true
+        return .write(
+            AccountPlan(
+                user: account.id,
+                change: self,
+                isNews: isNews,
+                endsSessions: self.password != nil || isNews && isGaining,
+                // A user who gains rights is still the same person on the same devices.
+                retiresDevices: self.password != nil
+            )
+        )
+    }
+
+    /// The outcome of the deletion of a user; the store deletes the user if it is `done`.
+    package static func deletion(of account: StoredAccount?, isLastAdministrator: Bool) -> UserChange {
+        if account == nil { return .missing }
+        return isLastAdministrator ? .lastAdministrator : .done
+    }
+}
+
+/// The next step of a store that changes a user.
+package enum AccountStep: Sendable, Hashable {
+    /// Write nothing.
+    case end(UserChange)
+    case write(AccountPlan)
+}
+
+/// A change of a user that is written.
+package struct AccountPlan: Sendable, Hashable {
+    package let user: Int64
+    package let change: AccountChange
+    /// Whether more than the issued token is written, so that cached credentials are evicted.
+    package let isNews: Bool
+    package let endsSessions: Bool
+    /// Whether the devices that were last registered with an ended session are retired.
+    package let retiresDevices: Bool
+}

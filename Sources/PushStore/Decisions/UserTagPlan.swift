@@ -1,0 +1,39 @@
+package import Foundation
+package import PushCore
+
+/// A change of the tags given to a user.
+package struct UserTagPlan: Sendable {
+    package let user: Int64
+    /// `nil` without tags.
+    package let sealed: Data?
+    package let keys: [Data]
+    package let isErasing: Bool
+    package let record: AuditRecord?
+
+    /// `nil` if there is no account, or its rights are not `rights`, unless that is `nil`.
+    package init?(
+        _ tags: Set<Tag>,
+        of account: StoredAccount?,
+        ifStill rights: AccountRights?,
+        by record: AuditRecord?,
+        _ sealing: Sealing
+    ) throws {
+        guard let account, rights == nil || rights == account.rights else { return nil }
+        let old = Set(try account.openTags(sealing))
+        self.user = account.id
+        self.sealed = try tags.isEmpty ? nil : sealing.seal(tags, in: .userTags(account.id))
+        self.keys = tags.map(sealing.index.hash)
+        self.isErasing = !old.isEmpty
+        var record = record
+        record?.detail = Self.difference(from: old, to: tags)
+        self.record = record
+    }
+
+    /// A text for the audit, such as `added board, crew; removed night`.
+    private static func difference(from old: Set<Tag>, to new: Set<Tag>) -> String {
+        let parts = [("added", new.subtracting(old)), ("removed", old.subtracting(new))].compactMap { verb, tags in
+            tags.isEmpty ? nil : "\(verb) \(tags.map(\.description).sorted().joined(separator: ", "))"
+        }
+        return parts.isEmpty ? "unchanged" : parts.joined(separator: "; ")
+    }
+}

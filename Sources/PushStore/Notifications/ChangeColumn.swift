@@ -1,0 +1,107 @@
+package import Foundation
+package import PushCore
+
+/// The columns of lists, in a query that calls the tables `n` and `r`: everything that the number
+/// of a change identifies, except the payload. A payload may be long and is not always needed.
+package enum ChangeColumn: Int32, SelectedColumn {
+    case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
+    case changedAt, mac, isFetched, app
+
+    package var sql: String {
+        switch self {
+        case .change: "r.change"
+        case .id: "n.id"
+        case .sender: "n.sender_id"
+        case .payloadLength: "cast(length(n.payload) as bigint)"
+        case .isStoredByClients: "n.is_stored_by_clients"
+        case .isReadOnce: "n.is_read_once"
+        case .createdAt: "n.created_at"
+        case .expiresAt: "n.expires_at"
+        case .readAt: "r.read_at"
+        case .dismissedAt: "r.dismissed_at"
+        case .changedAt: "coalesce(n.recalled_at, r.changed_at)"
+        case .mac: "r.mac"
+        case .isFetched: "r.fetched_at is not null"
+        case .app: "n.app"
+        }
+    }
+
+    /// All columns but the first, which a query may select in its own way.
+    package static let listBehindChange = Self.allCases.dropFirst().map(\.sql).joined(separator: ", ")
+}
+
+extension NotificationPage.Entry {
+    /// Throws `StoreError.damaged` if the store did not write the recipient's row.
+    fileprivate init<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        for user: Int64,
+        _ macs: RowMAC,
+        isUnreadOnly: Bool
+    ) throws {
+        let number = try row.integer(ChangeColumn.id)
+        guard
+            let id = NotificationID(rawValue: number),
+            try row.integer(ChangeColumn.mac) == macs.recipient(of: number, user: user)
+        else { throw StoreError.damaged(row: "a recipient of notification \(number)") }
+        let isReadOnce = try row.flag(ChangeColumn.isReadOnce)
+        let isRead = try row.optionalInteger(ChangeColumn.readAt) != nil
+        let isDismissed = try row.optionalInteger(ChangeColumn.dismissedAt) != nil
+        let sealedLength = try row.optionalInteger(ChangeColumn.payloadLength)
+        let isGone = sealedLength == nil || isDismissed || isUnreadOnly && isRead
+        self.init(
+            id: id,
+            change: try row.integer(ChangeColumn.change),
+            sender: try row.integer(ChangeColumn.sender),
+            isGone: isGone,
+            isStoredByClients: try row.flag(ChangeColumn.isStoredByClients),
+            isReadOnce: isReadOnce,
+            isRead: isRead,
+            isFetched: try row.flag(ChangeColumn.isFetched),
+            createdAt: Date(milliseconds: try row.integer(ChangeColumn.createdAt)),
+            expiresAt: Date(milliseconds: try row.integer(ChangeColumn.expiresAt)),
+            payloadLength: isGone || isReadOnce ? 0 : max(0, Int(clamping: sealedLength ?? 0) - Vault.overhead)
+        )
+    }
+}
+
+extension PageBuilder {
+    /// Takes the next row of a user's changes. Returns `false` if the page ends before it.
+    package mutating func take<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        for user: Int64,
+        _ macs: RowMAC
+    ) throws -> Bool {
+        guard self.beginRow() else { return false }
+        guard AppName(stored: try row.optionalText(ChangeColumn.app)) == self.range.app else {
+            self.skip(try row.integer(ChangeColumn.change))
+            return true
+        }
+        let entry = try NotificationPage.Entry(row, for: user, macs, isUnreadOnly: self.range.isUnreadOnly)
+        return self.add(entry, changedAt: Date(milliseconds: try row.integer(ChangeColumn.changedAt)))
+    }
+}
+
+extension NotificationPage {
+    /// Adds a requested notification's row, if the notification is the app's and still shown.
+    package mutating func add<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        of app: AppName,
+        for user: Int64,
+        _ macs: RowMAC,
+        now: Date
+    ) throws {
+        guard AppName(stored: try row.optionalText(ChangeColumn.app)) == app else { return }
+        let entry = try Entry(row, for: user, macs, isUnreadOnly: false)
+        let isExpired = entry.expiresAt <= now
+        let changedAt = isExpired ? entry.expiresAt : Date(milliseconds: try row.integer(ChangeColumn.changedAt))
+        self.changedAt = max(self.changedAt, changedAt)
+        if !isExpired, !entry.isGone { self.entries.append(entry) }
+    }
+
+    /// Sorts the requested notifications, and keeps those that fit.
+    package mutating func finish(within budget: PageBudget) {
+        self.entries.sort { $0.change < $1.change }
+        self.keepWhatFits()
+        self.isBeyondBudget = self.entries.reduce(0) { $0 + $1.payloadLength } > budget.bytes
+    }
+}

@@ -1,0 +1,61 @@
+internal import Foundation
+package import PushCore
+
+/// The columns of a fetch, in a query that calls the tables `n` and `r`; the latter has no row for
+/// a sender who is no recipient.
+package enum FetchColumn: Int32, SelectedColumn {
+    case payload, isStoredByClients, isReadOnce, createdAt, expiresAt, isRecipient, readAt, fetchedAt, mac, sender
+    case app, changedAt, leasedUntil
+
+    package var sql: String {
+        switch self {
+        case .payload: "n.payload"
+        case .isStoredByClients: "n.is_stored_by_clients"
+        case .isReadOnce: "n.is_read_once"
+        case .createdAt: "n.created_at"
+        case .expiresAt: "n.expires_at"
+        case .isRecipient: "r.user_id is not null"
+        case .readAt: "r.read_at"
+        case .fetchedAt: "r.fetched_at"
+        case .mac: "r.mac"
+        case .sender: "n.sender_id"
+        case .app: "n.app"
+        case .changedAt: "coalesce(r.changed_at, n.created_at)"
+        case .leasedUntil:
+            // For other notifications the databases do not read the table.
+            """
+            case when n.is_read_once then (
+                select leased_until from untaken where notification_id = n.id and user_id = r.user_id) end
+            """
+        }
+    }
+}
+
+extension StoredNotification {
+    /// Throws `StoreError.damaged` if the store did not write the recipient's row.
+    package init<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        _ id: NotificationID,
+        for user: Int64,
+        _ macs: RowMAC
+    ) throws {
+        let isRecipient = try row.flag(FetchColumn.isRecipient)
+        guard try !isRecipient || row.integer(FetchColumn.mac) == macs.recipient(of: id.rawValue, user: user) else {
+            throw StoreError.damaged(row: "a recipient of notification \(id)")
+        }
+        self.init(
+            sender: try row.integer(FetchColumn.sender),
+            app: AppName(stored: try row.optionalText(FetchColumn.app)),
+            sealedPayload: try row.bytes(FetchColumn.payload),
+            isStoredByClients: try row.flag(FetchColumn.isStoredByClients),
+            isReadOnce: try row.flag(FetchColumn.isReadOnce),
+            isRecipient: isRecipient,
+            readAt: try row.optionalInteger(FetchColumn.readAt).map(Date.init(milliseconds:)),
+            fetchedAt: try row.optionalInteger(FetchColumn.fetchedAt).map(Date.init(milliseconds:)),
+            leasedUntil: try row.optionalInteger(FetchColumn.leasedUntil).map(Date.init(milliseconds:)),
+            createdAt: Date(milliseconds: try row.integer(FetchColumn.createdAt)),
+            expiresAt: Date(milliseconds: try row.integer(FetchColumn.expiresAt)),
+            changedAt: Date(milliseconds: try row.integer(FetchColumn.changedAt))
+        )
+    }
+}

@@ -1,0 +1,67 @@
+package import Foundation
+internal import PushCore
+
+/// A row of `idempotency`: a request, and the notification that it has stored.
+package struct StoredRequest: Sendable {
+    package let request: Data
+    package let notification: Int64
+    package let createdAt: Int64
+    package let expiresAt: Int64
+    /// `nil` for an incomplete reach: a repeated request gets the same answer, although more may
+    /// be known.
+    package let recipients: Int64?
+    package let pushes: Int64?
+
+    package init(_ request: IdempotentRequest, of notification: NewNotification, _ reach: Reach) {
+        self.request = request.request
+        self.notification = notification.id.rawValue
+        self.createdAt = notification.createdAt.milliseconds
+        self.expiresAt = notification.expiresAt.milliseconds
+        self.recipients = reach.isComplete ? Int64(reach.recipients) : nil
+        self.pushes = reach.isComplete ? Int64(reach.pushes) : nil
+    }
+
+    /// The outcome of a later request with the same key.
+    package func outcome(of request: IdempotentRequest) throws -> PostOutcome {
+        guard self.request == request.request else { return .keyReused }
+        guard let id = NotificationID(rawValue: self.notification) else {
+            throw StoreError.damaged(row: "an idempotency key")
+        }
+        var reach: Reach?
+        if let recipients, let pushes {
+            reach = Reach(recipients: Int(clamping: recipients), pushes: Int(clamping: pushes))
+        }
+        return .repeated(
+            id,
+            createdAt: Date(milliseconds: self.createdAt),
+            expiresAt: Date(milliseconds: self.expiresAt),
+            reach: reach
+        )
+    }
+
+    package enum Column: Int32, SelectedColumn {
+        case request, notification, createdAt, expiresAt, recipients, pushes
+
+        package var sql: String {
+            switch self {
+            case .request: "request"
+            case .notification: "notification_id"
+            case .createdAt: "created_at"
+            case .expiresAt: "expires_at"
+            case .recipients: "recipients"
+            case .pushes: "pushes"
+            }
+        }
+    }
+}
+
+extension StoredRequest {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.request = try row.data(Column.request)
+        self.notification = try row.integer(Column.notification)
+        self.createdAt = try row.integer(Column.createdAt)
+        self.expiresAt = try row.integer(Column.expiresAt)
+        self.recipients = try row.optionalInteger(Column.recipients)
+        self.pushes = try row.optionalInteger(Column.pushes)
+    }
+}

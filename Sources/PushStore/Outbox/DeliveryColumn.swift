@@ -1,0 +1,135 @@
+internal import Foundation
+internal import PushCore
+
+/// The columns of a push in lists; queries call the tables `d`, `v` (its device), `u` (its user)
+/// and `r` (the user's receipt).
+package enum DeliveryColumn: Int32, SelectedColumn {
+    case number, user, device, name, lane, stage, attempts, reason, receiptAt, settledAt
+
+    package var sql: String {
+        switch self {
+        case .number: "d.device"
+        case .user: "d.user_id"
+        case .device: "v.id"
+        case .name: "u.name"
+        case .lane: "d.lane"
+        case .stage: DeliveryStage.expression
+        case .attempts: "d.attempts"
+        case .reason: "d.reason"
+        case .receiptAt: "coalesce(r.read_at, r.fetched_at)"
+        case .settledAt: "d.settled_at"
+        }
+    }
+}
+
+extension DeliveryStage {
+    package static let expression = """
+        case when d.state = 'accepted' and r.read_at is not null then 'read'
+            when d.state = 'accepted' and r.fetched_at is not null then 'fetched' else d.state end
+        """
+}
+
+extension DeliveryEntry {
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
+        let isReceived = state == .fetched || state == .read
+        let receiptAt = isReceived ? try row.optionalInteger(DeliveryColumn.receiptAt) : nil
+        let user = try row.integer(DeliveryColumn.user)
+        self.init(
+            number: try row.integer(DeliveryColumn.number),
+            device: try row.optionalText(DeliveryColumn.device).flatMap { RegistrationID($0) },
+            username: try row.optionalData(DeliveryColumn.name).map { try sealing.username($0, ofUser: user) },
+            lane: Lane(stored: try row.text(DeliveryColumn.lane)),
+            state: state,
+            attempts: Int(clamping: try row.integer(DeliveryColumn.attempts)),
+            updatedAt: try (receiptAt ?? row.optionalInteger(DeliveryColumn.settledAt)).map(Date.init(milliseconds:)),
+            reason: try row.optionalText(DeliveryColumn.reason)
+        )
+    }
+}
+
+/// The columns of a failed push in lists, which needs no receipt.
+package enum FailedColumn: Int32, SelectedColumn {
+    case notification = 10
+
+    package var sql: String { "d.notification_id" }
+
+    package static let selected =
+        DeliveryColumn.allCases.map { column in
+            switch column {
+            case .stage: "d.state"
+            case .receiptAt: "cast(null as bigint)"
+            default: column.sql
+            }
+        }.joined(separator: ", ") + ", " + Self.list
+}
+
+extension FailedPush {
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard
+            let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
+            let delivery = try DeliveryEntry(row, sealing)
+        else { return nil }
+        let at = Date(milliseconds: try row.integer(DeliveryColumn.settledAt))
+        let place = FailurePlace(at: at, notification: id.rawValue, device: delivery.number)
+        self.init(notification: id, delivery: delivery, place: place)
+    }
+}
+
+/// The columns of a recipient in lists; queries call the tables `r` and `u`.
+package enum RecipientColumn: Int32, SelectedColumn {
+    case user, name, fetchedAt, readAt, dismissedAt
+
+    package var sql: String {
+        switch self {
+        case .user: "r.user_id"
+        case .name: "u.name"
+        case .fetchedAt: "r.fetched_at"
+        case .readAt: "r.read_at"
+        case .dismissedAt: "r.dismissed_at"
+        }
+    }
+}
+
+extension RecipientEntry {
+    /// Throws if the name cannot be decrypted.
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        let user = try row.integer(RecipientColumn.user)
+        self.init(
+            user: user,
+            username: try row.optionalData(RecipientColumn.name).map { try sealing.username($0, ofUser: user) },
+            fetchedAt: try row.optionalInteger(RecipientColumn.fetchedAt).map(Date.init(milliseconds:)),
+            readAt: try row.optionalInteger(RecipientColumn.readAt).map(Date.init(milliseconds:)),
+            dismissedAt: try row.optionalInteger(RecipientColumn.dismissedAt).map(Date.init(milliseconds:))
+        )
+    }
+}
+
+extension NotificationTimes {
+    /// The columns, in a query that calls the table `n`.
+    package enum Column: Int32, SelectedColumn {
+        case id, createdAt, expiresAt, recalledAt
+
+        package var sql: String {
+            switch self {
+            case .id: "n.id"
+            case .createdAt: "n.created_at"
+            case .expiresAt: "n.expires_at"
+            case .recalledAt: "n.recalled_at"
+            }
+        }
+    }
+
+    /// `nil` if this version cannot have written the row.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
+        self.init(
+            id: id,
+            createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
+            expiresAt: Date(milliseconds: try row.integer(Column.expiresAt)),
+            recalledAt: try row.optionalInteger(Column.recalledAt).map(Date.init(milliseconds:))
+        )
+    }
+}

@@ -1,0 +1,37 @@
+package import Foundation
+internal import PushCore
+
+/// The notification that is pushed to the devices of an audience.
+package struct PushTarget: Sendable {
+    package let id: Int64
+    /// The notification's place in the order of notifications, which does not depend on the clocks
+    /// of the servers.
+    package let sequence: Int64
+    package let collapseID: String?
+    package let isReadOnce: Bool
+    package let expiresAt: Date
+    package let audience: HashedAudience
+
+    package init(
+        id: Int64,
+        sequence: Int64,
+        collapseID: String?,
+        isReadOnce: Bool,
+        expiresAt: Date,
+        audience: HashedAudience
+    ) {
+        (self.id, self.sequence, self.collapseID) = (id, sequence, collapseID)
+        (self.isReadOnce, self.expiresAt, self.audience) = (isReadOnce, expiresAt, audience)
+    }
+
+    package init(_ post: NewPost, sequence: Int64) {
+        self.init(
+            id: post.notification.id.rawValue,
+            sequence: sequence,
+            collapseID: post.notification.collapseID,
+            isReadOnce: post.notification.isReadOnce,
+            expiresAt: post.notification.expiresAt,
+            audience: post.audience
+        )
+    }
+}
