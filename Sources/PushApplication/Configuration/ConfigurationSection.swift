@@ -74,9 +74,14 @@ final class ConfigurationSection {
     }
 
     func requiredString(_ key: String) throws -> String {
-        guard let text = try self.string(key), !text.isEmpty else {
-            throw ConfigurationError("\(self.source.place(of: self.path)): \(key) is missing")
-        }
+        guard let text = try self.string(key), !text.isEmpty else { throw self.error(key, nil, "is missing") }
+        return text
+    }
+
+    /// The path of a file, or another text that has a default and no meaning if it is empty.
+    func nonEmptyString(_ key: String) throws -> String? {
+        guard let text = try self.string(key) else { return nil }
+        guard !text.isEmpty else { throw self.error(key, nil, "must not be empty; leave it out for the default") }
         return text
     }
 
