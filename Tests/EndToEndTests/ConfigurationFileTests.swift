@@ -104,6 +104,8 @@ import Testing
         let text =
             "there is no database: var/sealpost.db does not exist; sealpost serve, init and user add create one\n"
         #expect(file.code == 1 && file.errors.hasPrefix("sealpost: \(text)"), "\(file.errors)")
+        let backup = try await self.run("backup copy.db")
+        #expect(backup.code == 1 && backup.errors.hasPrefix("sealpost: \(text)"), "\(backup.errors)")
         let environment = ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]
         let server = try await self.run("migrate", environment: environment)
         #expect(server.code == 1 && server.errors.contains(" has no tables; sealpost serve, init"), "\(server.errors)")

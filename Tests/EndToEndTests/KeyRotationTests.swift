@@ -110,8 +110,11 @@ import Testing
         let shape = /key 1 is in use since \S+ and (\d+) values need it:/
         let needed = try #require(used.errors.firstMatch(of: shape), "\(used.errors)").output.1
         #expect(try #require(Int(needed)) >= 300)
-        #expect(try await self.keys("remove", "2").code == 78, "the key that seals")
-        #expect(try await self.keys("remove", "3").code == 78, "no such key")
+        for (number, reason) in [("2", "key 2 is in use for encryption; "), ("9", "it contains no key 9\n")] {
+            let refused = try await self.keys("remove", number)
+            #expect(refused.code == 78)
+            #expect(refused.errors.hasPrefix("sealpost: the keyring var/keyring: \(reason)"), "\(refused.errors)")
+        }
         let before = try await self.keys("list")
         #expect(before.output.contains("2  seals  not in use\n1  opens  in use since"), "\(before.output)")
         daemon.process.signal(SIGHUP)

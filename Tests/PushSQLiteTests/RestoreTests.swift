@@ -139,8 +139,11 @@ import Testing
                 try db.execute(sql: "insert into migration values ('M9999_later', 0, zeroblob(32))")
             }
         }
-        #expect(throws: StoreError.self) {
+        let error = #expect(throws: StoreError.self) {
             try self.database.restore(self.backup, keyring: keyring, isReplacing: true, withoutHash: withoutHash)
+        }
+        if fault == .otherKeys, !withoutHash {
+            #expect(error?.description.contains("the backup is of another server, whose keyring it needs, or") == true)
         }
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
         #expect(!FileManager.default.fileExists(atPath: self.database.replacedPath))
