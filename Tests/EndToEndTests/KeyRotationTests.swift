@@ -211,6 +211,18 @@ import Testing
         try await self.check(3000)
     }
 
+    /// A server by itself writes its counts twice a minute.
+    @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
+        try await self.fill(300)
+        let daemon = withAServer ? try await Daemon(in: self.folder) : nil
+        #expect(try await self.keys("rotate").code == 0)
+        #expect(try await self.keys("reload").code == 0)
+        let list = try await self.keys("list").output
+        let found = try #require(list.firstMatch(of: /2  seals  in use since \S+, (\d+) values encrypted/), "\(list)")
+        #expect(try #require(Int(found.output.1)) >= 300, "\(list)")
+        #expect(await daemon?.terminate() ?? 0 == 0)
+    }
+
     /// Without a server, the commands change the files as well. The audit then names the shell's
     /// user.
     @Test func theAuditNamesTheUserWhoChangedTheKeyring() async throws {
