@@ -31,12 +31,7 @@ package enum ECDSA {
 
         /// Generates a key.
         package init(on curve: Curve) throws {
-            let context = EVP_PKEY_CTX_new(curve.parameters.pointer, nil)
-            defer { EVP_PKEY_CTX_free(context) }
-            var pointer: OpaquePointer?
-            try LibCrypto.check(EVP_PKEY_keygen_init(context))
-            try LibCrypto.check(EVP_PKEY_keygen(context, &pointer))
-            self.key = try AsymmetricKey(pointer)
+            self.key = try curve.generateKey()
             self.publicKey = try PublicKey(rawRepresentation: curve.point(of: self.key).dropFirst(), on: curve)
         }
 
@@ -70,7 +65,7 @@ package enum ECDSA {
     }
 }
 
-// MARK: - Points
+// MARK: - Keys and points
 
 extension ECDSA.Curve {
     /// The first byte of a point with both coordinates, ANSI X9.63.
@@ -95,6 +90,16 @@ extension ECDSA.Curve {
         case .p384: .sha384
         case .p521: .sha512
         }
+    }
+
+    /// Generates a key. Throws if libcrypto has no random bytes or no memory.
+    func generateKey() throws(CryptoKitError) -> AsymmetricKey {
+        let context = EVP_PKEY_CTX_new(self.parameters.pointer, nil)
+        defer { EVP_PKEY_CTX_free(context) }
+        var key: OpaquePointer?
+        try LibCrypto.check(EVP_PKEY_keygen_init(context))
+        try LibCrypto.check(EVP_PKEY_keygen(context, &key))
+        return try AsymmetricKey(key)
     }
 
     /// That byte and both coordinates.

@@ -13,18 +13,6 @@ package enum P256 {
 
     // MARK: - Private keys
 
-    private static func generate() -> AsymmetricKey {
-        let context = EVP_PKEY_CTX_new(ECDSA.Curve.p256.parameters.pointer, nil)
-        defer { EVP_PKEY_CTX_free(context) }
-        var key: OpaquePointer?
-        guard EVP_PKEY_keygen_init(context) == 1, EVP_PKEY_keygen(context, &key) == 1, let key = try? AsymmetricKey(key)
-        else {
-            // libcrypto has no random bytes, or no memory.
-            preconditionFailure("libcrypto makes no key on P-256")
-        }
-        return key
-    }
-
     /// Throws unless the 32 bytes are a number from 1 to the curve's order less one.
     static func privateKey(_ scalar: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
         guard scalar.count == self.scalarByteCount else { throw .incorrectKeySize }
@@ -104,9 +92,9 @@ package enum P256 {
         /// A new random pair.
         init() {
             do {
-                try self.init(P256.generate())
+                try self.init(ECDSA.Curve.p256.generateKey())
             } catch {
-                preconditionFailure("libcrypto does not tell the public half of its own key: \(error)")
+                preconditionFailure("libcrypto makes no key on P-256, or does not tell its public half: \(error)")
             }
         }
 

@@ -1,3 +1,4 @@
+import PushDelivery
 import PushServer
 import ServiceLifecycle
 
@@ -7,11 +8,9 @@ struct BodyCacheService: Service {
 
     /// Runs at intervals, until shutdown.
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                self.router.evictOldBodies()
-                try? await Task.sleep(for: PushServer.evictionInterval)
-            }
+        await repeatUntilShutdown {
+            self.router.evictOldBodies()
+            return PushServer.evictionInterval
         }
     }
 }

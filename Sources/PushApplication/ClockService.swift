@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import PushCore
+import PushDelivery
 import PushStore
 import ServiceLifecycle
 
@@ -22,14 +23,10 @@ struct ClockService: Service {
     /// Runs at once and then at intervals, until shutdown.
     func run() async throws {
         self.reportDamage()
-        await cancelWhenGracefulShutdown {
-            var watch = Watch()
-            while !Task.isCancelled {
-                if watch.turns.isMultiple(of: Self.turnsUntilSaved) { await self.save() }
-                await self.turn(&watch)
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: Self.interval)
-            }
+        await repeatUntilShutdown(Watch()) { watch in
+            if watch.turns.isMultiple(of: Self.turnsUntilSaved) { await self.save() }
+            await self.turn(&watch)
+            return Self.interval
         }
         await self.save()
     }

@@ -16,7 +16,10 @@ package enum DescriptorLimit {
         guard Listener.usableDescriptors < connections else { return }
         logger.warning(
             "the descriptor limit allows fewer connections than server.limits.maxConnections; raise it or lower the setting",
-            metadata: ["limit": "\(limit.rlim_max)", "maxConnections": "\(connections)"]
+            metadata: [
+                "limit": "\(limit.rlim_max)", "needed": "\(connections + Listener.mostReservedDescriptors)",
+                "maxConnections": "\(connections)",
+            ]
         )
     }
 }

@@ -1,3 +1,4 @@
+import PushDelivery
 import ServiceLifecycle
 
 /// Lets changed certificates and credentials take effect within a minute, without a signal.
@@ -7,14 +8,11 @@ struct FileWatchService: Service {
 
     let parts: ApplicationParts
 
-    /// Looks at intervals, until shutdown.
+    /// Looks at once and then at intervals, until shutdown.
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: Self.interval)
-                if !Task.isCancelled { await self.findChanges() }
-            }
+        await repeatUntilShutdown {
+            await self.findChanges()
+            return Self.interval
         }
     }
 

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import Logging
+import PushDelivery
 import Reactor
 import ServiceLifecycle
 
@@ -78,13 +79,10 @@ struct WatchdogService: Service {
     let loops: EventLoopGroup
 
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                for loop in self.loops.loops + [self.loops.acceptor] { await self.turn(of: loop) }
-                self.manager.notify("WATCHDOG=1")
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: self.watchdogTimeout / 3)
-            }
+        await repeatUntilShutdown {
+            for loop in self.loops.loops + [self.loops.acceptor] { await self.turn(of: loop) }
+            self.manager.notify("WATCHDOG=1")
+            return self.watchdogTimeout / 3
         }
     }
 

@@ -73,6 +73,14 @@ package enum KeyTextError: Error, Hashable, CustomStringConvertible {
     /// The greatest number is in use.
     case full
 
+    /// Whether the text itself is wrong, and not the change to it.
+    package var concernsText: Bool {
+        switch self {
+        case .malformed, .repeated, .empty: true
+        case .missing, .sealing, .signing, .full: false
+        }
+    }
+
     package var description: String {
         switch self {
         case .malformed(let line): "line \(line) must be a number and 32 bytes in base64"

@@ -2,7 +2,6 @@ package import Foundation
 package import Logging
 internal import PushCore
 package import PushStore
-internal import ServiceLifecycle
 
 /// Destroys the keys of past days, soon after each has passed, in a store that has such keys.
 package struct DayKeyService: Sendable {
@@ -22,13 +21,7 @@ package struct DayKeyService: Sendable {
 
     /// Works at once and then at intervals, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                let isDone = await self.turn()
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: isDone ? Self.interval : Self.pause)
-            }
-        }
+        await repeatUntilShutdown { await self.turn() ? Self.interval : Self.pause }
     }
 
     private func turn() async -> Bool {

@@ -2,7 +2,6 @@ package import Foundation
 package import Logging
 internal import PushCore
 package import PushStore
-internal import ServiceLifecycle
 
 /// Erases read-once payloads when the leases of their recipients end.
 package struct PayloadLeaseService: Sendable {
@@ -26,13 +25,7 @@ package struct PayloadLeaseService: Sendable {
     /// Runs at once, for leases that ended while no server ran, and then whenever a lease ends,
     /// until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                let delay = await self.endLeases()
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: .seconds(delay))
-            }
-        }
+        await repeatUntilShutdown { .seconds(await self.endLeases()) }
     }
 
     /// Ends the expired leases; returns the seconds until the next run.

@@ -2,7 +2,6 @@ package import Foundation
 package import Logging
 internal import PushCore
 package import PushStore
-internal import ServiceLifecycle
 
 /// Deletes expired data, and stores the last-used times of tokens and the number of encrypted
 /// values.
@@ -44,15 +43,12 @@ package struct RetentionService: Sendable {
 
     /// Works at once and then at intervals, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await self.deleteExpired()
-                await self.deleteOldEvents()
-                await self.writeTokenUses()
-                await self.writeSealCounts()
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: Self.interval)
-            }
+        await repeatUntilShutdown {
+            await self.deleteExpired()
+            await self.deleteOldEvents()
+            await self.writeTokenUses()
+            await self.writeSealCounts()
+            return Self.interval
         }
         await self.writeTokenUses()
         await self.writeSealCounts()

@@ -43,10 +43,15 @@ extension SQLiteDatabase {
                     "the database exists; use --replace to replace it, which keeps it as a file ending in .before-restore"
             )
         }
-        guard wasInterrupted || !FileManager.default.fileExists(atPath: self.replacedPath) else {
+        let kept = ["", "-wal"].map { self.replacedPath + $0 }.filter(FileManager.default.fileExists(atPath:))
+        guard wasInterrupted || kept.isEmpty else {
             throw .cannotOpen(
-                place: self.replacedPath,
-                reason: "the copy of the database before the last restore exists; remove it"
+                place: self.path,
+                reason: """
+                    the last restore kept the database before it, perhaps the only copy of its data, as \
+                    \(kept.joined(separator: " and ")): with the server stopped, move \(kept.count == 1 ? "it" : "both") \
+                    to another folder, and restore again
+                    """
             )
         }
         let partial = self.path + ".restoring"

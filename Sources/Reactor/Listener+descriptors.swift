@@ -3,13 +3,16 @@ internal import Glibc
 
 /// The number of descriptors that connections may use.
 extension Listener {
+    /// The largest number of descriptors that are left for files and for calls to other servers.
+    package static let mostReservedDescriptors = 256
+
     /// The bound for the descriptors of connections: theirs must be below it. Half of the free
-    /// descriptors, at most 256, are left for files and for calls to other servers.
+    /// descriptors, but not more than the largest number, are left for other uses.
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }
         let all = Int(clamping: limit.rlim_cur)
-        return all - min(max(0, all - self.lowestFree) / 2, 256)
+        return all - min(max(0, all - self.lowestFree) / 2, self.mostReservedDescriptors)
     }
 
     /// The lowest free descriptor, which the kernel assigns next.

@@ -243,10 +243,13 @@ import Testing
         (["token", "create", "a:b"], 1, "user a:b does not exist"),
         (["token", "create", "alice", "--scope", "manage"], 64, "a token of a device can have"),
         (["token", "create", "alice", "--expires-in", "0"], 64, "a token's lifetime must be 1 to 31536000 seconds"),
+        (["token", "create", "alice", "--expires-in", "366d"], 64, "a token's lifetime must be 1 to 31536000 seconds"),
+        (["send", "alice", "text", "--at", "2020-01-01T00:00:00Z"], 64, "SendAt has passed; leave it out"),
+        (["send", "alice", "text", "--expires-in", "31d"], 64, "ExpiresIn must be 1 to 2592000 seconds"),
         (["token", "list", "--user", "a:b"], 64, "\"a:b\" is not a user name"),
         (["token", "revoke", "spt_"], 1, "token spt_ does not exist"),
     ])
-    func aRefusedTokenCommandReportsTheReason(arguments: [String], code: Int32, message: String) async throws {
+    func aRefusedOrderReportsTheReason(arguments: [String], code: Int32, message: String) async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--password-stdin"], in: folder, input: "correct horse\n")
         let ended = try await Daemon.run(arguments, in: self.folder)
         #expect(ended.code == code)
@@ -270,6 +273,9 @@ import Testing
         (["backup", "x", "--dirct"], "", "Unknown option '--dirct'. Did you mean '--direct'?"),
         (["user", "tags", "bob", "a", "--none"], "", "--none and tags cannot be combined"),
         (["user", "code", "bob", "--expires-in", "59"], "", "--expires-in must be 60 to 86400 seconds"),
+        (["user", "code", "bob", "--expires-in", "25h"], "", "--expires-in must be 60 to 86400 seconds"),
+        (["send", "bob", "text", "--expires-in", "1w"], "", "it must be a number of seconds, or have a unit: 30s"),
+        (["send", "bob", ""], "", "the text is empty"), (["send", "bob", "-"], "", "the text is empty"),
     ])
     func wrongUsageIsReported(arguments: [String], input: String, message: String) async throws {
         let ended = try await Daemon.run(arguments, in: self.folder, input: input + "\n")

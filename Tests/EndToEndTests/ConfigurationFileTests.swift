@@ -31,6 +31,33 @@ import Testing
         #expect("\(file)".contains(path ?? "built-in settings, as there is no ./sealpost.yaml"))
     }
 
+    @Test func aConfigurationOfVariablesIsNamed() {
+        func name(_ environment: [String: String]) -> String {
+            "\(ConfigurationFile(option: nil, environment: environment) { _ in false })"
+        }
+        #expect(name(["SEALPOST_LOG_LEVEL": "info"]).hasPrefix("environment variables, as there is no ./sealpost.yaml"))
+        #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
+    }
+
+    /// Also for errors of the start, which know only the key.
+    @Test(arguments: [
+        (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
+        (["KEYRING": ""], "SEALPOST_KEYRING: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
+        (["LOG_FILE": "/none/log"], "SEALPOST_LOG_FILE: /none/log cannot be opened"),
+        (
+            ["SENDERS_FCM_TYPE": "fcm", "SENDERS_FCM_SERVICEACCOUNT": "none.json"],
+            "SEALPOST_SENDERS_FCM_SERVICEACCOUNT: "
+        ),
+    ])
+    func aBadVariableStopsTheStartAndIsNamed(variables: [String: String], message: String) async throws {
+        let names = variables.map { ("SEALPOST_\($0)", $1) }
+        let environment = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"].merging(names) { $1 }
+        let ended = try await self.run("serve", environment: environment)
+        #expect(ended.code == 78, "\(ended.errors)")
+        #expect(ended.errors.contains("sealpost: \(message)"), "\(ended.errors)")
+        #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
+    }
+
     @Test func aCommandFindsItsConfigurationAndNamesItWhenItFails() async throws {
         try "database: own/push.db".write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
         #expect(try await self.run("user add alice --no-password").code == 0)
@@ -77,6 +104,8 @@ import Testing
         let text =
             "there is no database: var/sealpost.db does not exist; sealpost serve, init and user add create one\n"
         #expect(file.code == 1 && file.errors.hasPrefix("sealpost: \(text)"), "\(file.errors)")
+        let backup = try await self.run("backup copy.db")
+        #expect(backup.code == 1 && backup.errors.hasPrefix("sealpost: \(text)"), "\(backup.errors)")
         let environment = ["SEALPOST_DATABASE": try PostgreSQLCluster.shared.newDatabaseText()]
         let server = try await self.run("migrate", environment: environment)
         #expect(server.code == 1 && server.errors.contains(" has no tables; sealpost serve, init"), "\(server.errors)")

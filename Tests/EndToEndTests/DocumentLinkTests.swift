@@ -42,6 +42,14 @@ import Testing
         }
     }
 
+    @Test func aLinkThatNamesAPageLeadsToIt() throws {
+        for page in try Self.pages() {
+            for link in try Self.text(page).matches(of: /\[`?(?:[^\]]*\/)?([^\]\/`]+\.md)`?\]\(([^)#:\s]+)/) {
+                #expect(link.output.2.split(separator: "/").last == link.output.1, "\(page): \(link.output.0)")
+            }
+        }
+    }
+
     @Test func eachLinkToAHeadingIsValid() throws {
         var anchors: [String: Set<String>] = [:]
         for page in try Self.pages() {

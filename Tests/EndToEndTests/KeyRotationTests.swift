@@ -110,8 +110,11 @@ import Testing
         let shape = /key 1 is in use since \S+ and (\d+) values need it:/
         let needed = try #require(used.errors.firstMatch(of: shape), "\(used.errors)").output.1
         #expect(try #require(Int(needed)) >= 300)
-        #expect(try await self.keys("remove", "2").code == 78, "the key that seals")
-        #expect(try await self.keys("remove", "3").code == 78, "no such key")
+        for (number, reason) in [("2", "key 2 is in use for encryption; "), ("9", "it contains no key 9\n")] {
+            let refused = try await self.keys("remove", number)
+            #expect(refused.code == 78)
+            #expect(refused.errors.hasPrefix("sealpost: the keyring var/keyring: \(reason)"), "\(refused.errors)")
+        }
         let before = try await self.keys("list")
         #expect(before.output.contains("2  seals  not in use\n1  opens  in use since"), "\(before.output)")
         daemon.process.signal(SIGHUP)
@@ -206,6 +209,18 @@ import Testing
         try await self.waitUntil(inUse: [2])
         #expect(await daemon?.terminate() ?? 0 == 0)
         try await self.check(3000)
+    }
+
+    /// A server by itself writes its counts twice a minute.
+    @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
+        try await self.fill(300)
+        let daemon = withAServer ? try await Daemon(in: self.folder) : nil
+        #expect(try await self.keys("rotate").code == 0)
+        #expect(try await self.keys("reload").code == 0)
+        let list = try await self.keys("list").output
+        let found = try #require(list.firstMatch(of: /2  seals  in use since \S+, (\d+) values encrypted/), "\(list)")
+        #expect(try #require(Int(found.output.1)) >= 300, "\(list)")
+        #expect(await daemon?.terminate() ?? 0 == 0)
     }
 
     /// Without a server, the commands change the files as well. The audit then names the shell's

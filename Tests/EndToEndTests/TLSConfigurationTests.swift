@@ -69,17 +69,17 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{certificate: a}", "sealpost.yaml: server.tls: privateKey is missing"),
-        ("{privateKey: a}", "sealpost.yaml: server.tls: certificate is missing"),
-        ("{clientCA: a}", "sealpost.yaml: server.tls: certificate is missing"),
+        ("{certificate: a}", "sealpost.yaml: server.tls.privateKey: is missing"),
+        ("{privateKey: a}", "sealpost.yaml: server.tls.certificate: is missing"),
+        ("{clientCA: a}", "sealpost.yaml: server.tls.certificate: is missing"),
         ("{certificate: a, privateKey: b, clientCRL: c}", "server.tls.clientCRL: has no meaning without clientCA"),
-        ("{hsts: 60}", "sealpost.yaml: server.tls: certificate is missing"),
+        ("{hsts: 60}", "sealpost.yaml: server.tls.certificate: is missing"),
         ("{certificate: a, privateKey: b, hsts: -1}", "server.tls.hsts: must be a whole number from 0 to 63072000"),
         ("{certificate: a, privateKey: b, hsts: 63072001}", "server.tls.hsts: must be a whole number from 0"),
-        ("{additional: [{certificate: a, privateKey: b}]}", "server.tls: certificate is missing"),
+        ("{additional: [{certificate: a, privateKey: b}]}", "server.tls.certificate: is missing"),
         ("{certificate: a, privateKey: b, additional: c}", "server.tls.additional: must be a list of mappings"),
         ("{certificate: a, privateKey: b, additional: [c]}", "server.tls.additional: must be a list of mappings"),
-        ("{certificate: a, privateKey: b, additional: [{certificate: c}]}", "tls.additional.0: privateKey is missing"),
+        ("{certificate: a, privateKey: b, additional: [{certificate: c}]}", "tls.additional.0.privateKey: is missing"),
         ("{additional: [{certificate: a, privateKey: b, x: c}]}", "server.tls.additional.0.x: is not known here"),
         ("{certificat: a}", "server.tls.certificat: is not known here"),
     ])
@@ -93,7 +93,7 @@ import Testing
         let error = #expect(throws: ConfigurationError.self) {
             try self.load("{certificate: a, privateKey: b}", environment: environment)
         }
-        #expect("\(try #require(error))" == "SEALPOST_SERVER_TLS_ADDITIONAL.0: privateKey is missing")
+        #expect("\(try #require(error))" == "SEALPOST_SERVER_TLS_ADDITIONAL.0.privateKey: is missing")
     }
 
     /// The contents of the files, and the daemon's error for each. `other.key` belongs to no

@@ -101,6 +101,20 @@ import Testing
         #expect(try self.ids(at: self.database.replacedPath).sorted() == [1, 2])
     }
 
+    /// The log of the replaced database may have its last changes.
+    @Test(arguments: [["", "-wal"], [""], ["-wal"]])
+    func allFilesOfTheReplacedDatabaseAreKeptAndNamed(suffixes: [String]) async throws {
+        await self.fixture.store.close()
+        let kept = suffixes.map { self.database.replacedPath + $0 }
+        for file in kept { try Data(file.utf8).write(to: URL(fileURLWithPath: file)) }
+        let error = #expect(throws: StoreError.self) { try self.restore() }
+        let text = "\(try #require(error))"
+        #expect(text.contains("as \(kept.joined(separator: " and ")): with the server stopped, move"), "\(text)")
+        #expect(!text.contains("remove"), "\(text)")
+        for file in kept { #expect(FileManager.default.contents(atPath: file) == Data(file.utf8)) }
+        #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
+    }
+
     enum Fault: String, CaseIterable, Sendable {
         case missing, damaged, foreign, otherKeys, later
     }
@@ -125,8 +139,11 @@ import Testing
                 try db.execute(sql: "insert into migration values ('M9999_later', 0, zeroblob(32))")
             }
         }
-        #expect(throws: StoreError.self) {
+        let error = #expect(throws: StoreError.self) {
             try self.database.restore(self.backup, keyring: keyring, isReplacing: true, withoutHash: withoutHash)
+        }
+        if fault == .otherKeys, !withoutHash {
+            #expect(error?.description.contains("the backup is of another server, whose keyring it needs, or") == true)
         }
         #expect(try self.ids(at: self.database.path).sorted() == [1, 2])
         #expect(!FileManager.default.fileExists(atPath: self.database.replacedPath))

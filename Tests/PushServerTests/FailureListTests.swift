@@ -112,7 +112,8 @@ import Testing
 
     @Test(arguments: [
         ("?state=queued", "state must be failed"), ("?since=", "since"), ("?since=h", "since"), ("?since=-1h", "since"),
-        ("?since=1w", "since"), ("?since=yesterday", "since"), ("?since=4294967295d", "since"),
+        ("?since=1w", "since"), ("?since=3600", "since"), ("?since=36501d", "since"), ("?since=yesterday", "since"),
+        ("?since=4294967295d", "since"),
         ("?since=4294967296s", "since"), ("?user=a%20b", "user"), ("?app=A", "app"), ("?limit=0", "limit"),
     ])
     func anInvalidParameterIsRefused(query: String, word: String) async throws {

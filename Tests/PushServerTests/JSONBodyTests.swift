@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 import PushAPI
 import PushCore
@@ -41,13 +42,26 @@ import Testing
         (#"{"a":"\x"}"#, "unknown escape at byte 8"), ("{'a':1}", "a member's name is missing at byte 1"),
         ("{\"a\":\"\n\"}", "a control character in a string at byte 6"),
         (#"{"a":"\ud800"}"#, "incomplete surrogate pair at byte 12"), (#"{"a":"\u12"}"#, "four hexadecimal digits"),
-        ("\u{FEFF}{}", "unexpected character at byte 0"),
+        ("\u{FEFF}{}", "unexpected character at byte 0; remove the byte order mark"),
         ("Payload=x&To=y", "unexpected character at byte 0; put a text in double quotes"),
         ("hello", "unexpected character at byte 0; put a text in double quotes"),
         ("<xml/>", "unexpected character at byte 0"), ("// x\n{}", "unexpected character at byte 0"),
     ])
     func invalidJSONIsReportedWithItsPosition(body: String, detail: String) async throws {
         try await self.each(body) { try $0.expectProblem(.invalidJSON, detail) }
+    }
+
+    @Test(arguments: [
+        String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32, .utf32LittleEndian, .utf32BigEndian,
+    ])
+    func anotherEncodingIsNamed(encoding: String.Encoding) async throws {
+        for body in [#"{"Payload":1}"#, #""text""#] {
+            let bytes = [UInt8](try #require(body.data(using: encoding)))
+            for (method, target) in Self.routes {
+                try await self.fixture.send(method, target, user: "ada", bytes: bytes)
+                    .expectProblem(.invalidJSON, "; send it in UTF-8")
+            }
+        }
     }
 
     @Test(arguments: ["[", "{\"a\":", "[{\"a\":"])

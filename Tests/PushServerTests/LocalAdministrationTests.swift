@@ -156,6 +156,15 @@ import Testing
         try await self.send("POST", LocalPaths.notifications, body).expectProblem(code)
     }
 
+    @Test(arguments: [(-1, false), (0, false), (1, true)])
+    func aNotificationOfTheOperatorCannotBeScheduledInThePast(seconds: TimeInterval, isScheduled: Bool) async throws {
+        let time = (self.fixture.clock.now + seconds).rfc3339
+        let body = #"{"Payload":1,"To":["username:alice"],"SendAt":"\#(time)"}"#
+        let answer = try await self.send("POST", LocalPaths.notifications, body)
+        guard isScheduled else { return try answer.expectProblem(.invalidMember, "SendAt has passed") }
+        #expect(try answer.json["SendAt"]?.text == time)
+    }
+
     @Test(arguments: [
         ("alice", "user", ["no-notification"]), ("nobody", nil, ["unknown"]),
         ("123", "notification", ["no-notification"]), ("BOB", "user", ["no-device", "no-notification"]),

@@ -28,7 +28,8 @@ package func reportingErrors(
     } catch let error as ValidationError where json {
         throw CommandProblem(usage: error.message).report(json: true)
     } catch {
-        guard let problem = CommandProblem(error) else { throw error }
+        let named = (error as? ConfigurationError).flatMap { configuration?.naming($0) }
+        guard let problem = CommandProblem(named ?? error) else { throw error }
         throw problem.report(json: json, using: configuration)
     }
 }

@@ -45,13 +45,13 @@ extension Configuration {
         try configuration.readQuotas(root.section("quotas"))
         try configuration.readStorage(root.section("storage"))
         try configuration.readTags(root.section("tags"))
-        configuration.database = try root.string("database") ?? configuration.database
-        if let fault = configuration.storePlace.fault { throw ConfigurationError("database: \(fault)") }
-        configuration.keyring = try root.string("keyring") ?? configuration.keyring
-        configuration.dayKeys = try root.string("dayKeys") ?? configuration.dayKeys
-        configuration.timeline = try root.string("timeline") ?? configuration.timeline
+        configuration.database = try root.nonEmptyString("database") ?? configuration.database
+        if let fault = configuration.storePlace.fault { throw root.error("database", nil, fault) }
+        configuration.keyring = try root.nonEmptyString("keyring") ?? configuration.keyring
+        configuration.dayKeys = try root.nonEmptyString("dayKeys") ?? configuration.dayKeys
+        configuration.timeline = try root.nonEmptyString("timeline") ?? configuration.timeline
         let signing = try root.section("signing")
-        configuration.signingKeys = try signing.string("keys") ?? configuration.signingKeys
+        configuration.signingKeys = try signing.nonEmptyString("keys") ?? configuration.signingKeys
         try signing.finish()
         let delivery = try root.section("delivery")
         configuration.inFlight = try delivery.integer("inFlight", in: 1...100_000) ?? configuration.inFlight
@@ -111,6 +111,9 @@ extension Configuration {
                 }
                 return "\(address)"
             } ?? self.listen
+        guard !self.listen.isEmpty else {
+            throw section.error("listen", nil, "needs at least one address, such as 127.0.0.1:8080")
+        }
         self.loops = try section.integer("loops", in: 1...1024) ?? self.loops
         self.trustedProxies = try section.strings("trustedProxies") ?? self.trustedProxies
         for proxy in self.trustedProxies where proxy != "unix" && IPNetwork(proxy) == nil {
@@ -241,7 +244,7 @@ extension Configuration {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
         self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
         self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
-        self.logFile = try section.string("file")
+        self.logFile = try section.nonEmptyString("file")
         self.loggedRequests = try section.integer("requests", in: 0...1_000_000_000) ?? self.loggedRequests
         try section.finish()
     }

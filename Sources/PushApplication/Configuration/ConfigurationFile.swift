@@ -11,10 +11,12 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// The usual files, in their order: one in the working folder, and the Debian package's.
     package static let usual = ["./sealpost.yaml", "/etc/sealpost/sealpost.yaml"]
 
-    /// `nil`: there is no file, and the built-in settings are used.
+    /// `nil`: there is no file, and the command uses the environment and the built-in settings.
     package let path: String?
     /// Whether somebody named the file.
     private let isNamed: Bool
+    /// The variables that set keys.
+    private let variables: Set<String>
 
     /// `isThere` tells whether a usual file exists.
     package init(
@@ -25,6 +27,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         let named = option ?? environment[Self.variable]
         self.path = named ?? Self.usual.first(where: isThere)
         self.isNamed = named != nil
+        self.variables = ConfigurationSource.variables(in: environment)
     }
 
     /// Throws `ConfigurationError` for a file that nobody named and another user may have put
@@ -48,6 +51,17 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
 
     /// The configuration, as messages name it.
     package var description: String {
-        self.path ?? "built-in settings, as there is no \(Self.usual.joined(separator: " and no "))"
+        if let path { return path }
+        let source = self.variables.isEmpty ? "built-in settings" : "environment variables"
+        return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
+    }
+
+    /// The error with the variable in place of the key at its beginning, if a variable sets the
+    /// key: errors after loading know only the key.
+    func naming(_ error: ConfigurationError) -> ConfigurationError {
+        let key = error.description.prefix { $0 != ":" }
+        let variable = ConfigurationSource.variable(key.split(separator: ".").map(String.init))
+        guard self.variables.contains(variable) else { return error }
+        return ConfigurationError(variable + error.description.dropFirst(key.count))
     }
 }

@@ -74,9 +74,14 @@ final class ConfigurationSection {
     }
 
     func requiredString(_ key: String) throws -> String {
-        guard let text = try self.string(key), !text.isEmpty else {
-            throw ConfigurationError("\(self.source.place(of: self.path)): \(key) is missing")
-        }
+        guard let text = try self.string(key), !text.isEmpty else { throw self.error(key, nil, "is missing") }
+        return text
+    }
+
+    /// The path of a file, or another text that has a default and no meaning if it is empty.
+    func nonEmptyString(_ key: String) throws -> String? {
+        guard let text = try self.string(key) else { return nil }
+        guard !text.isEmpty else { throw self.error(key, nil, "must not be empty; leave it out for the default") }
         return text
     }
 
@@ -109,20 +114,11 @@ final class ConfigurationSection {
     /// A duration in seconds, or with the unit `s`, `m`, `h` or `d`.
     func wholeSeconds(_ key: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let node = try self.value(key) else { return nil }
-        guard let seconds = node.scalar.flatMap({ Self.seconds(in: $0.string) }), range.contains(seconds) else {
+        guard let seconds = node.scalar.flatMap({ Int(secondsOf: $0.string) }), range.contains(seconds) else {
             let bounds = "must be a whole number from \(range.lowerBound) to \(range.upperBound)"
             throw self.error(key, node, "\(bounds), in seconds or with a unit: 30s, 5m, 12h, 7d")
         }
         return seconds
-    }
-
-    private static func seconds(in text: String) -> Int? {
-        let units = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-        guard let unit = text.last.flatMap({ units[String($0)] }) else { return Int(text) }
-        guard let (seconds, overflow) = Int(text.dropLast()).map({ $0.multipliedReportingOverflow(by: unit) }) else {
-            return nil
-        }
-        return overflow ? nil : seconds
     }
 
     /// A day such as 2027-01-31; returns its beginning in UTC.

@@ -64,22 +64,18 @@ final class ConfigurationSource {
     /// Throws `ConfigurationError` for an unknown variable with the prefix.
     func finish() throws {
         let known = Set(self.knownPaths.map(Self.variable))
-        let unknown = self.environment.filter { name, value in
-            name.hasPrefix(Self.prefix) && !known.contains(name) && !Self.others.contains(name)
-                && !ServiceVariable.isOne(name, value)
-        }
-        guard let name = unknown.keys.min() else { return }
+        guard let name = Self.variables(in: self.environment).subtracting(known).min() else { return }
         // For example, `SEALPOST_LISTEN` lacks the section.
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
         let isOfSender = name.hasPrefix("\(Self.prefix)SENDERS_")
-        let remedy = isOfSender ? "a sender needs its type, such as SEALPOST_SENDERS_APNS_TYPE" : "correct its name"
-        let hint = near.map { "did you mean \($0)?" } ?? "unset it or \(remedy)"
+        let remedy = isOfSender ? ", or set the sender's type, such as SEALPOST_SENDERS_APNS_TYPE" : ""
+        let hint = near.map { "did you mean \($0)?" } ?? "unset it or correct its name\(remedy)"
         throw ConfigurationError("\(name): unknown environment variable; \(hint)")
     }
 
     /// The place of a key, for an error: the variable that overrides it, or file and line, and the
-    /// key's path.
+    /// key's path; without a file, the variable that would set it.
     func place(of path: [String], _ node: Node? = nil) -> String {
         // A list that one variable sets has no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
@@ -88,14 +84,24 @@ final class ConfigurationSource {
                 return ([variable] + path.dropFirst(length).map(YAMLText.shown)).joined(separator: ".")
             }
         }
+        guard let file else { return Self.variable(path) }
         let line = (node?.mark?.line).map { ":\($0)" } ?? ""
-        return "\(self.file ?? "configuration")\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
+        return "\(file)\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
     }
 
     /// The ends of all variables of keys below the path.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }
+    }
+
+    /// The variables that set keys, under correct or wrong names.
+    static func variables(in environment: [String: String]) -> Set<String> {
+        Set(
+            environment.filter { name, value in
+                name.hasPrefix(self.prefix) && !self.others.contains(name) && !ServiceVariable.isOne(name, value)
+            }.keys
+        )
     }
 
     static func variable(_ path: [String]) -> String {

@@ -68,7 +68,8 @@ package struct KeyFile<Keys: FiledKeys> {
         do throws(KeyTextError) {
             return try body()
         } catch {
-            throw ConfigurationError("\(Keys.fileName) \(self.path) is not valid: \(error)")
+            let fault = error.concernsText ? " is not valid" : ""
+            throw ConfigurationError("\(Keys.fileName) \(self.path)\(fault): \(error)")
         }
     }
 }

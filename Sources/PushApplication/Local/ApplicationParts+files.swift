@@ -13,7 +13,13 @@ extension ApplicationParts {
     var localFiles: LocalFiles {
         let keyring = LocalKeyring(configuration: self.configuration)
         return LocalFiles(
-            listKeys: { await self.answer { try await onThread { try keyring.list() } } },
+            listKeys: {
+                await self.answer {
+                    // On a full disk the list shows earlier counts.
+                    try? await self.store.writeSealCounts()
+                    return try await onThread { try keyring.list() }
+                }
+            },
             rotateKeys: { actor in
                 await self.answer { try await self.change(.rotateKeys, for: actor) { try keyring.rotate() } }
             },

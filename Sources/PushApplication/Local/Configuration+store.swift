@@ -42,7 +42,7 @@ extension Configuration {
     /// Throws `CommandFailure` if there is no database: a command that was run in the wrong
     /// folder, or without its configuration, must not make another one. Throws `StoreError` if the
     /// database's server cannot be asked.
-    private func refuseMissingStore() throws {
+    package func refuseMissingStore() throws {
         guard try !self.storePlace.isMade() else { return }
         throw CommandFailure(
             "there is no database: \(self.storePlace) \(self.databaseFile == nil ? "has no tables" : "does not exist"); "

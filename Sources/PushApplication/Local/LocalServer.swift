@@ -81,6 +81,8 @@ struct LocalServer {
             }
             input.finish()
             try await group.waitForAll()
+            // The command has done its work, even if its encryptions cannot be counted.
+            try? await self.store.writeSealCounts()
             await self.store.close()
             self.loops.stop()
             return try result.get()

@@ -1,7 +1,6 @@
 package import Foundation
 package import Logging
 package import PushStore
-internal import ServiceLifecycle
 
 /// Runs the exchange of limits with the servers that share the store.
 package struct LimitService: Sendable {
@@ -28,15 +27,11 @@ package struct LimitService: Sendable {
 
     /// Exchanges at once and then at intervals, until shutdown.
     package func run() async throws {
-        await cancelWhenGracefulShutdown {
-            var count = 0
-            while !Task.isCancelled {
-                await self.exchange.exchange()
-                count += 1
-                if count.isMultiple(of: Self.exchangesUntilDeletion) { await self.deleteOldNews() }
-                // Shutdown ends the sleep early, and the loop's condition sees it.
-                try? await Task.sleep(for: Self.interval)
-            }
+        await repeatUntilShutdown(0) { count in
+            await self.exchange.exchange()
+            count += 1
+            if count.isMultiple(of: Self.exchangesUntilDeletion) { await self.deleteOldNews() }
+            return Self.interval
         }
     }
 

@@ -57,8 +57,10 @@ enum BackupHash {
         guard code == Data(trailer.suffix(self.codeLength)) else {
             throw .cannotOpen(
                 place: path,
-                reason:
-                    "the backup's keyed hash does not match: the file was changed after the backup; use another backup"
+                reason: """
+                    the backup's keyed hash does not match this keyring: the backup is of another server, whose keyring it needs, \
+                    or the file was changed after the backup
+                    """
             )
         }
     }

@@ -22,6 +22,11 @@ struct LocalSendHandler: Handler {
         let body = try JSONBody(try await context.request.body.collect())
         guard body.value("To") != nil else { throw Problem(.invalidMember, "To is missing") }
         let order = try NotificationOrder(body, caller: user, settings: self.settings, now: context.now)
+        // The API sends at once for a past time. An operator has probably confused the day or the
+        // zone.
+        guard order.sendAt.map({ $0 > context.now }) != false else {
+            throw Problem(.invalidMember, "SendAt has passed; leave it out to send at once")
+        }
         let payload = try order.payload(from: user, self.settings)
         let posted = try await self.poster.post(order, payload: payload, of: context) { id in
             try context.record(.send, of: "\(id)", detail: order.auditDetail)

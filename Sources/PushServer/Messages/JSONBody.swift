@@ -85,9 +85,19 @@ extension JSONValue {
         do throws(JSONSyntaxError) {
             self = try JSONValue(reading: bytes)
         } catch {
-            // A hint for requests such as `curl -d hello`.
-            let hint = error.offset == 0 && !bytes.isEmpty ? "; put a text in double quotes" : ""
-            throw Problem(.invalidJSON, "\(error)\(hint)")
+            throw Problem(.invalidJSON, "\(error)\(Self.hint(at: error.offset, in: bytes))")
         }
+    }
+
+    /// The probable mistake of the body's sender.
+    private static func hint(at offset: Int, in bytes: [UInt8]) -> String {
+        // RFC 8259 section 8.1 demands UTF-8, and allows a parser to refuse a mark before it.
+        if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { return "; remove the byte order mark" }
+        // UTF-16 and UTF-32 begin with their mark, or have a zero beside an ASCII character.
+        if [[0xFE, 0xFF], [0xFF, 0xFE]].contains(Array(bytes.prefix(2))) || bytes.prefix(2).contains(0) {
+            return "; send it in UTF-8"
+        }
+        // For requests such as `curl -d hello`.
+        return offset == 0 && !bytes.isEmpty ? "; put a text in double quotes" : ""
     }
 }

@@ -1,11 +1,10 @@
 internal import CivilTime
 internal import Foundation
 internal import PushAPI
+internal import PushCore
 
 extension Query {
-    /// The seconds of the units of a period.
-    private static let units: [Character: Int] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
-    /// About a century: longer periods have no meaning, and must not overflow.
+    /// About a century: longer periods have no meaning.
     private static let longestPeriod = 36_500 * 86_400
 
     /// The beginning of a period that ends now: a time in RFC 3339, or a length such as `90m`.
@@ -17,10 +16,10 @@ extension Query {
         if let milliseconds = CivilTime.milliseconds(rfc3339: text) {
             return Date(timeIntervalSince1970: TimeInterval(milliseconds) / 1000)
         }
+        // A caller may mean a number alone as a time, so a period needs its unit.
         guard
-            let unit = text.last.flatMap({ Self.units[$0] }), let count = UInt32(text.dropLast()),
-            case let (seconds, isTooLong) = Int(count).multipliedReportingOverflow(by: unit),
-            !isTooLong, seconds <= Self.longestPeriod
+            text.last?.isNumber == false, let seconds = Int(secondsOf: text),
+            (0...Self.longestPeriod).contains(seconds)
         else {
             throw Problem(.invalidParameter, "\(name) must be a time as in RFC 3339, or a period such as 90m, 1h or 7d")
         }

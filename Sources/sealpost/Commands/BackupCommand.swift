@@ -44,9 +44,7 @@ struct BackupCommand: AsyncParsableCommand {
                 try await self.backUp(by: daemon)
             } else {
                 try configuration.refuseForeignFiles()
-                guard database.exists else {
-                    throw StoreError.cannotOpen(place: "\(database)", reason: "the file does not exist")
-                }
+                try configuration.refuseMissingStore()
                 if let fault = RootFolder(of: self.file, isForNewFile: true).fault {
                     throw CommandFailure("\(self.file): \(fault)")
                 }

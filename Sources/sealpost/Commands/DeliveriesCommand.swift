@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Glibc
 import PushAPI
 import PushApplication
 import PushCore
@@ -144,6 +145,8 @@ struct DeliveriesCommand: AsyncParsableCommand {
             return left > 0
         }
         list.end()
+        // Standard output stays a list of pushes.
+        if left == self.limit, !self.output.json { printEscaped("no failed pushes", to: STDERR_FILENO) }
     }
 
     private static func cells(_ push: JSONValue) -> [String] {

@@ -37,6 +37,7 @@ struct MoveCommand: AsyncParsableCommand {
                 throw CommandFailure("--to must be the address of a database that begins with postgres://")
             }
             if let fault = place.fault { throw ConfigurationError("--to: \(fault)") }
+            try configuration.refuseMissingStore()
             let keyring = try KeyringFile(configuration.keyring).load()
             let now = configuration.makeClock().now()
             do {

@@ -9,7 +9,7 @@ struct RestoreCommand: AsyncParsableCommand {
         abstract: "Restore the database from a backup, while the server is stopped.",
         discussion: """
             The backup is verified, with the keyring, before anything changes. With --replace, a database that exists is kept \
-            beside, with its log, at its path and .before-restore: remove it once the restored one serves.
+            beside, at its path and .before-restore, with its log (.before-restore-wal): remove both once the restored one serves.
             """
     )
 

@@ -31,10 +31,10 @@ struct SendCommand: AsyncParsableCommand {
     @Option(help: "The app. Default: default")
     var app: String?
 
-    @Option(help: "When it is sent, as in RFC 3339: 2026-11-22T08:30:00Z. Default: at once")
+    @Option(help: "When it is sent, a time to come as in RFC 3339: 2026-11-22T08:30:00Z. Default: at once")
     var at: String?
 
-    @Option(help: "The lifetime of the payload in seconds.")
+    @Option(help: "The payload's lifetime: seconds, or with a unit, such as 90m, 12h or 7d.", transform: Int.seconds)
     var expiresIn: Int?
 
     @Flag(help: "The payload can be read once by each recipient.")
@@ -62,9 +62,11 @@ struct SendCommand: AsyncParsableCommand {
 
     private var order: JSONValue {
         get throws {
+            let text = try Self.text(self.words[self.words.count - 1])
+            guard !text.isEmpty else { throw ValidationError("the text is empty") }
             let to = self.tags.isEmpty ? ["username:\(self.words[0])"] : self.tags
             var members: [JSONValue.Member] = [
-                .init("Payload", .string(try Self.text(self.words[self.words.count - 1]))),
+                .init("Payload", .string(text)),
                 .init("To", .array(to.map { .string($0) })), .init("ReadOnce", .bool(self.readOnce)),
             ]
             if let app { members.append(.init("App", .string(app))) }

@@ -30,7 +30,13 @@ struct TokenCommand: AsyncParsableCommand {
         )
         var scopes: [String] = []
 
-        @Option(help: "Lifetime in seconds, at most a year. Default: sessions.expiresIn of the configuration.")
+        @Option(
+            help: """
+                The lifetime: seconds, or with a unit, such as 90m, 12h or 7d; at most a year. Default: sessions.expiresIn of the \
+                configuration.
+                """,
+            transform: Int.seconds
+        )
         var expiresIn: Int?
 
         func run() async throws {

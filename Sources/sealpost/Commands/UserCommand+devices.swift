@@ -25,7 +25,10 @@ extension UserCommand {
         )
         var scopes: [String] = []
 
-        @Option(help: "The lifetime of the code in seconds, 60 to 86400. Default: 900")
+        @Option(
+            help: "The lifetime of the code, 60 to 86400: seconds, or with a unit, such as 30m. Default: 900",
+            transform: Int.seconds
+        )
         var expiresIn: Int?
 
         func run() async throws {
