@@ -31,7 +31,7 @@ VOLUME /var/lib/sealpost
 # The host cannot reach a container's loopback; publish the port on the host's loopback only.
 ENV SEALPOST_SERVER_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-# With a configuration file, override this: ["CMD", "sealpost", "health", "--config", FILE].
+# With a configuration elsewhere than in /etc/sealpost/sealpost.yaml, add "--config", FILE.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["sealpost", "health"]
 ENTRYPOINT ["sealpost"]
 CMD ["serve"]
