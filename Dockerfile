@@ -22,7 +22,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         ca-certificates libssl3 libsqlite3-0 libcurl4 libargon2-1 libpq5 zlib1g \
-    && rm -rf /var/lib/apt/lists/* \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
     && useradd --system --uid 65532 --home-dir /var/lib/sealpost --create-home sealpost
 COPY --from=build /source/.build/release/sealpost /usr/local/bin/sealpost
 USER 65532:65532
