@@ -22,7 +22,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends \
         ca-certificates libssl3 libsqlite3-0 libcurl4 libargon2-1 libpq5 zlib1g \
-    && rm -rf /var/lib/apt/lists/* \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
     && useradd --system --uid 65532 --home-dir /var/lib/sealpost --create-home sealpost
 COPY --from=build /source/.build/release/sealpost /usr/local/bin/sealpost
 USER 65532:65532
@@ -31,7 +31,7 @@ VOLUME /var/lib/sealpost
 # The host cannot reach a container's loopback; publish the port on the host's loopback only.
 ENV SEALPOST_SERVER_LISTEN=0.0.0.0:8080
 EXPOSE 8080
-# With a configuration file, override this: ["CMD", "sealpost", "health", "--config", FILE].
+# With a configuration elsewhere than in /etc/sealpost/sealpost.yaml, add "--config", FILE.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["sealpost", "health"]
 ENTRYPOINT ["sealpost"]
 CMD ["serve"]

@@ -18,9 +18,9 @@ import Yams
     }
 
     private func environment(of service: String) throws -> [String: String] {
-        try #require(self.file["services"]?[service]?["environment"]?.mapping).reduce(into: [:]) {
-            $0[$1.key.string ?? ""] = $1.value.string
-        }
+        let node = self.file["services"]?[service]
+        let environment = node?["environment"] ?? node?["<<"]?["environment"]
+        return try #require(environment?.mapping).reduce(into: [:]) { $0[$1.key.string ?? ""] = $1.value.string }
     }
 
     /// nginx gets the file that the other tests run, except for the addresses.

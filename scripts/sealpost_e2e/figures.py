@@ -57,10 +57,7 @@ def read_load(output):
     if "Non-2xx" in output or "Socket errors" in output:
         raise SystemExit(output)
     number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
-    return (
-        float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]),
-        float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit],
-    )
+    return (float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit])
 
 
 def bench_rate(cluster, database, script, seconds, clients, threads):

@@ -76,16 +76,12 @@ class Cluster:
         pid.unlink(missing_ok=True)
 
     def is_ready(self):
-        done = subprocess.run(
-            ["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True
-        )
+        done = subprocess.run(["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True)
         return done.returncode == 0
 
     def query(self, sql, database=NAME):
         """The rows of a statement, as lists of texts."""
-        text = processes.run(
-            "psql", *self.address, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c", sql, database
-        )
+        text = processes.run("psql", *self.address, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c", sql, database)
         return [line.split("\t") for line in text.splitlines()]
 
     def run_script(self, sql, database=NAME):

@@ -76,9 +76,7 @@ class Rig:
     def proxy(self, kind):
         """Starts a proxy in front of the daemon. Returns the process and its port."""
         port = processes.free_port()
-        process = self.start(
-            [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder]
-        )
+        process = self.start([ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder])
         notices = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting"}
         processes.wait_for_line(process, notices[kind])
         return process, port

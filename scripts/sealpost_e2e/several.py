@@ -198,7 +198,5 @@ def compare(site, ledger):
             got[push] += 1
         else:
             foreign += 1
-    unpushed = sum(
-        1 for id in ledger.posted if id not in users or not got[outbox.apns_id(seeds[id], users[id])]
-    )
+    unpushed = sum(1 for id in ledger.posted if id not in users or not got[outbox.apns_id(seeds[id], users[id])])
     return unpushed, foreign, {(ids[push], users[ids[push]]) for push, count in got.items() if count > 1}

@@ -101,9 +101,7 @@ def measure(site, number, seconds):
     one, _ = site.run("single", 1, seconds)
     batches, slowest_batch = site.run("batch", 1, seconds)
     many, alone = site.run("single", 64, seconds)
-    others = subprocess.Popen(
-        [str(word) for word in site.command("batch", 2, seconds)], stdout=subprocess.PIPE, text=True
-    )
+    others = subprocess.Popen([str(word) for word in site.command("batch", 2, seconds)], stdout=subprocess.PIPE, text=True)
     try:
         beside, slowest = site.run("single", 64, seconds)
         together, _ = figures.read_load(others.communicate(timeout=60)[0])

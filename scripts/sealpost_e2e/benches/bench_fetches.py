@@ -66,9 +66,7 @@ class Target:
     def rate(self, seconds):
         """Requests a second; ends the program at a response other than success or 304."""
         fields = [text for name, value in self.fields.items() for text in ("--header", f"{name}: {value}")]
-        output = processes.run(
-            "wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url
-        )
+        output = processes.run("wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url)
         if "Non-2xx" in output or "Socket errors" in output:
             raise SystemExit(output)
         return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
@@ -99,9 +97,7 @@ class Product(rig.Rig):
         self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
         if has_tls:
             certificate, key = tls.make_certificate(self.folder)
-            self.environment |= {
-                "SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)
-            }
+            self.environment |= {"SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)}
         self.has_tls = has_tls
         self.add_user("bob")
         self.daemon = self.start([*wrapper, self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)

@@ -56,10 +56,7 @@ def count(sealpost):
             connection = product.connect()
             text, token = "Your test result is in.", product.token
             ids = [api.post(connection, text, credentials=token) for _ in range(NOTIFICATIONS)]
-            return {
-                "a fetch": measure(connection, product, ids),
-                "a fetch of a herd": measure(connection, product, [product.id]),
-            }
+            return {"a fetch": measure(connection, product, ids), "a fetch of a herd": measure(connection, product, [product.id])}
 
 
 def measure(connection, product, ids):

@@ -60,9 +60,7 @@ class Site(outbox.Outbox):
             for pragma in ("synchronous = off", "cache_size = -1000000", "temp_store = memory", "foreign_keys = off"):
                 database.execute(f"pragma {pragma}")
             # Creates the indexes at the end, in their order.
-            indexes = database.execute(
-                "select name, sql from sqlite_schema where type = 'index' and sql is not null"
-            ).fetchall()
+            indexes = database.execute("select name, sql from sqlite_schema where type = 'index' and sql is not null").fetchall()
             for name, _ in indexes:
                 database.execute(f"drop index {name}")
             database.execute("create temporary table number (n integer primary key)")

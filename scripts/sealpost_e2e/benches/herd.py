@@ -43,9 +43,7 @@ def run(options):
             outbox.add_devices(database, "apns", options.phones)
             tokens = add_tokens(site, database)
         site.tokens = write_tokens(site, "all", tokens)
-        parts = [
-            write_tokens(site, start, tokens[start:start + AT_ONCE]) for start in range(0, options.phones, AT_ONCE)
-        ]
+        parts = [write_tokens(site, start, tokens[start:start + AT_ONCE]) for start in range(0, options.phones, AT_ONCE)]
         daemon, _ = site.serve()
         site.fetcher = pathlib.Path(options.peers).resolve() / "herd-fetch"
         failed = fetch_on_arrival(site, daemon, sink, options.phones)
@@ -138,9 +136,7 @@ def await_receipts(site, daemon, id, phones):
     """The time when the receipts of all phones were written."""
     query = "select count(*) from recipient where notification_id = ? and fetched_at is not null"
     with site.database() as database:
-        processes.wait_until(
-            lambda: database.execute(query, [id]).fetchone()[0] == phones, 60, "all receipts", daemon, pause=0.1
-        )
+        processes.wait_until(lambda: database.execute(query, [id]).fetchone()[0] == phones, 60, "all receipts", daemon, pause=0.1)
     return time.monotonic()
 
 

@@ -31,9 +31,7 @@ def make(addresses):
 
 def name_hosts(folder):
     hosts = {"localhost": "127.0.0.1", HOOKS: ADDRESSES["honest"]} | NAMES
-    lay_over(folder, {
-        "hosts": "".join(f"{address} {name}\n" for name, address in hosts.items()), "nsswitch.conf": "hosts: files\n",
-    })
+    lay_over(folder, {"hosts": "".join(f"{address} {name}\n" for name, address in hosts.items()), "nsswitch.conf": "hosts: files\n"})
 
 
 def lay_over(folder, files):

@@ -46,10 +46,7 @@ def write(path, results, quiet):
     """Replaces the table in the file, and keeps its column about the earlier version."""
     text = path.read_text()
     kept = earlier_column(text)
-    rows = [
-        "| | move | what was tried | before | answers now | latest push of others | verdict |",
-        "|---|---|---|---|---|---|---|",
-    ]
+    rows = ["| | move | what was tried | before | answers now | latest push of others | verdict |", "|---|---|---|---|---|---|---|"]
     for number, entry in enumerate(results, 1):
         tries = f", at try {entry['tries']}" if entry["tries"] > 1 else ""
         role = "" if entry["role"] == "device" else f" (a {entry['role']})"

@@ -76,9 +76,7 @@ class Window:
                     str(id) for lane, _, id, _ in noted["posts"] if lane == "apns" and id
                 )
             ))
-            number = database.execute(
-                "select number from device where id = ?", [site.devices["apns"][0][1]]
-            ).fetchone()
+            number = database.execute("select number from device where id = ?", [site.devices["apns"][0][1]]).fetchone()
         for lane, index, id, start in noted["posts"]:
             if id is None:
                 continue
@@ -119,9 +117,7 @@ class Verdict:
         self.slowest_flush = max(noted["flushes"], default=0)
         self.slowest_fetch = max((seconds for _, seconds in noted["fetches"]), default=0)
         self.failed_fetches = [status for status, _ in noted["fetches"] if status != 200]
-        self.lane, self.worst = max(
-            ((lane, max(values, default=0)) for lane, values in latencies.items()), key=lambda entry: entry[1]
-        )
+        self.lane, self.worst = max(((lane, max(values, default=0)) for lane, values in latencies.items()), key=lambda entry: entry[1])
 
     def of(self, lane):
         return max(self.latencies[lane], default=0)

@@ -87,10 +87,7 @@ class Truth:
         return self.ask("GET", f"/api/notifications/{id}")
 
     def inbox(self):
-        return sorted(
-            self.ask("GET", "/api/notifications?limit=500")["Notifications"],
-            key=lambda item: (item["CreatedAt"], item["Id"]),
-        )
+        return sorted(self.ask("GET", "/api/notifications?limit=500")["Notifications"], key=lambda item: (item["CreatedAt"], item["Id"]))
 
     def devices(self):
         return [device["Id"] for device in self.ask("GET", "/api/register") if not device.get("RetiredAt")]
@@ -245,9 +242,7 @@ def certificates_and_outbox(options, phone):
             "sh", "-c", f"openssl x509 -in {phone.certificate} -pubkey -noout | openssl pkey -pubin -outform der"
             " | openssl dgst -sha256 -binary | base64",
         ).strip()
-        for rest, wanted in (
-            ({"distrusts": True}, "untrustedKey"), ({"pin": "A" * 43 + "="}, "untrustedKey"), ({"pin": pin}, None),
-        ):
+        for rest, wanted in (({"distrusts": True}, "untrustedKey"), ({"pin": "A" * 43 + "="}, "untrustedKey"), ({"pin": pin}, None)):
             found = phone.ask(phone.new(), "notification", keys, id=id, **rest).get("kind")
             if found != wanted:
                 raise SystemExit(f"{rest}: {found}, not {wanted}")

@@ -287,9 +287,7 @@ def attack(options, scheme, context, files):
         sign_in(chromium_, base)
         check_own_page(site, chromium_, base)
         site.flush_receipts()
-        visits = [
-            (scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS
-        ]
+        visits = [(scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS]
         # Attacks without an answer come last: the daemon notices late that their stream was left.
         for is_unknown, place, name in sorted(visits, key=lambda visit: visit[0]):
             host, _, path = HOSTILE[place].partition("/")

@@ -229,10 +229,7 @@ def busy(sealpost, has_tls, seconds, lists):
         f"{refused * 1000:.1f} ms (at most {REFUSED * 1000:.0f}), ended with {code} in {ended:.2f} s (at most {GRACE})",
         flush=True,
     )
-    return (
-        p99 <= P99 and max(longest, slowest) <= LONGEST and not failures
-        and refused <= REFUSED and ended <= GRACE and code == 0
-    )
+    return (p99 <= P99 and max(longest, slowest) <= LONGEST and not failures and refused <= REFUSED and ended <= GRACE and code == 0)
 
 
 def add_options(parser):

@@ -69,9 +69,7 @@ def forms(word):
     spellings = [text, text.hex().encode(), b"".join(b"%%%02x" % byte for byte in text)]
     spellings += [b"".join(b"\\u%04x" % byte for byte in text), word.encode("utf-16-le"), word.encode("utf-16-be")]
     # base64 and base64url agree for letters, which begin at one of three offsets.
-    return [re.compile(re.escape(spelling), re.I) for spelling in spellings] + [
-        re.compile(re.escape(core)) for core in encodings(text)
-    ]
+    return [re.compile(re.escape(spelling), re.I) for spelling in spellings] + [re.compile(re.escape(core)) for core in encodings(text)]
 
 
 def encodings(text):
@@ -291,9 +289,7 @@ def make_mistakes(caller):
     send("PATCH /api/notifications/{id}", 1, body={"Read": SECRET})
     send("POST /api/notifications/read", body={"Ids": [SECRET]})
     send("POST /api/notifications/{id}/taken", SECRET, body=SECRET)
-    for fields in (
-        {"If-Match": SECRET}, {"If-Modified-Since": SECRET, "Range": SECRET}, {"MyToken": SECRET}, {SECRET: "x" * 20_000},
-    ):
+    for fields in ({"If-Match": SECRET}, {"If-Modified-Since": SECRET, "Range": SECRET}, {"MyToken": SECRET}, {SECRET: "x" * 20_000}):
         send(fetch, 1, fields=fields)
     send(fetch, 1, query=f"?{SECRET}={SECRET}")
     for path in (f"/api/{SECRET}", f"/{SECRET}/%zz", f"/{SECRET * 2000}"):

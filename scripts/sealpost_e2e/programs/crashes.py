@@ -65,9 +65,7 @@ def crash(site, count, devices, instants):
         process.kill()
         process.wait()
         with site.database() as database:
-            met = [row[0] for row in database.execute(
-                "select device from delivery where settled_at is null and state = 'sending'"
-            )]
+            met = [row[0] for row in database.execute("select device from delivery where settled_at is null and state = 'sending'")]
             in_walk += database.execute("select count(*) from fanout").fetchone()[0]
             left = devices - database.execute("select count(*) from delivery where settled_at is not null").fetchone()[0]
         under_way.update(met)

@@ -46,9 +46,7 @@ def run(options):
         start = time.monotonic()
         processes.wait_until(site.is_settled, 120, "the end of the outbox", site.daemons[0], pause=0.2)
         emptied = time.monotonic() - start
-        idle = [
-            take_over(site, several.Clients(site, ledger, credentials, options.clients, 0)) for _ in range(options.takeovers)
-        ]
+        idle = [take_over(site, several.Clients(site, ledger, credentials, options.clients, 0)) for _ in range(options.takeovers)]
         processes.wait_until(site.is_settled, 120, "the end of the outbox", site.daemons[0], pause=0.2)
         cluster.kill()
         processes.wait_until(lambda: not any(map(is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)

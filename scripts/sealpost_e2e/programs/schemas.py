@@ -90,9 +90,7 @@ class Filled(outbox.Outbox):
         return found
 
     def copy_out(self, query, database=postgresql.NAME):
-        return processes.run(
-            "psql", *self.cluster.address, "-v", "ON_ERROR_STOP=1", "-qAt", "-c", f"copy ({query}) to stdout", database
-        )
+        return processes.run("psql", *self.cluster.address, "-v", "ON_ERROR_STOP=1", "-qAt", "-c", f"copy ({query}) to stdout", database)
 
     def rows(self, tables, database):
         return {

@@ -40,9 +40,7 @@ def slow_clients(sealpost, seconds):
         # slowhttptest has no option for other fields, but sends the cookie's value unchanged.
         cookie = f"a=b\r\nAuthorization: {api.CREDENTIALS}"
         headers = slow(site, "-H", "-i", "10", "-u", url + str(small), "-j", cookie)
-        reads = slow(
-            site, "-X", "-w", "512", "-y", "1024", "-n", "5", "-z", "32", "-k", "3", "-u", url + str(large), "-j", cookie
-        )
+        reads = slow(site, "-X", "-w", "512", "-y", "1024", "-n", "5", "-z", "32", "-k", "3", "-u", url + str(large), "-j", cookie)
         processes.wait_until(lambda: connections(site.port) >= 2 * SLOW, 120, "the siege", pause=0.2)
         processes.wait_until(lambda: waiting(site.port) >= SLOW, 120, "the slow readers", pause=0.2)
         held = connections(site.port)

@@ -93,9 +93,7 @@ class Resolver:
         answers = NAMES.get(name, [[]])
         addresses = [ipaddress.ip_address(text) for text in answers[min(self.asked[name, kind], len(answers)) - 1]]
         wanted = [address for address in addresses if {4: 1, 6: 28}[address.version] == kind]
-        records = b"".join(
-            b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(address.packed)) + address.packed for address in wanted
-        )
+        records = b"".join(b"\xc0\x0c" + struct.pack("!HHIH", kind, 1, 0, len(address.packed)) + address.packed for address in wanted)
         return query[:2] + struct.pack("!HHHHH", 0x8580, 1, len(wanted), 0, 0) + question + records
 
     def times(self, name):
@@ -146,9 +144,7 @@ def push_to_all(site, trace, resolver):
         'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*.push.example"]}\n'
     )
     command = ["strace", "--follow-forks", "--decode-fds=all", "--trace=connect", "--output", trace]
-    process = site.start(
-        command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment
-    )
+    process = site.start(command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment)
     processes.wait_for_line(process, "serving")
     threading.Thread(target=process.stderr.read, daemon=True).start()
     client = api.connect(8080)

@@ -42,9 +42,7 @@ def scheduled_at_once(insider):
 def many_tags(insider):
     insider.register("fcm", tags=[f"tag-{number}" for number in range(61)])
     ids = insider.each(lambda _: insider.register("fcm", tags=[f"{word()}-{number}" for number in range(60)])[0], range(25))
-    insider.repeat(
-        lambda number: insider.register("fcm", id=ids[number % 25], tags=[f"{word()}-{tag}" for tag in range(60)]), seconds=5
-    )
+    insider.repeat(lambda number: insider.register("fcm", id=ids[number % 25], tags=[f"{word()}-{tag}" for tag in range(60)]), seconds=5)
 
 
 def recall(insider, answers):
@@ -69,9 +67,7 @@ def dear_expressions(insider):
     recall(insider, answers)
 
 
-@move(
-    "Broadcasts without an end", f"five to {CROWD:,} devices at once; then they are recalled", "201, 204", role="publisher",
-)
+@move("Broadcasts without an end", f"five to {CROWD:,} devices at once; then they are recalled", "201, 204", role="publisher")
 def broadcasts(insider):
     answers = insider.each(lambda _: insider.post({"To": ["crowd"], "ExpiresIn": 60}), range(5))
     time.sleep(8)
