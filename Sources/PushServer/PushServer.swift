@@ -174,6 +174,12 @@ package final class PushServer: Responder {
                 settings: settings,
                 now: now
             ),
+            LocalUserDataHandler(
+                store: store,
+                reports: reports,
+                accounts: authenticator.accounts,
+                apps: settings.apps
+            ),
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
             LocalClockHandler(daemon: daemon),

@@ -88,6 +88,7 @@ import Testing
     @Test func localPathsExistOnTheSocketOnly() async throws {
         for path in [
             LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring, "\(LocalPaths.why)/alice",
+            "\(LocalPaths.userData)/alice",
         ] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
