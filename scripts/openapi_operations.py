@@ -421,6 +421,18 @@ The request must have the present password: 403 otherwise, and 429 after several
     "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("The change is stored.", None, {})},
 )
 
+operation(
+    "GET", "/api/why/{id}", "explain", "administration", "Explain what became of pushes",
+    """\
+Explains why a phone got a notification or not: for a user or a device, the newest notification or the given one; for a
+notification, its pushes. The sentences name no handle and have no payload.""",
+    "admin", "manage", seeing="view",
+    parameters=(
+        parameter("id", "path", {"type": "string", "minLength": 1, "maxLength": 128}, "The name of a user, the id of a device, or the number of a notification.", example="alice"),
+        parameter("notification", "query", schema("NotificationId"), "The notification to explain for the user or the device. Default: the newest."),
+    ),
+    answers=ok("The explanation.", schema("Explanation")), problems=[404],
+)
 # MARK: Administration
 
 operation(

@@ -95,6 +95,14 @@ def thing(required, properties, **rest):
     return {"type": "object", "required": required, "properties": properties} | rest
 
 
+def causes():
+    """The causes of an explanation, as the server has them."""
+    text = (ROOT / "Sources/PushServer/Operations/Diagnosis.swift").read_text()
+    cases = text[text.index("enum Cause"):text.index("// Of recipients.")] + text[text.index("// Of recipients."):].split("}")[0]
+    names = [name.strip() for line in re.findall(r"^ *case (.*)$", cases, re.MULTILINE) for name in line.split(",")]
+    return [re.search(r'"(.*)"', name)[1] if '"' in name else name for name in names]
+
+
 def codes():
     """The status and title of every problem's code, as the server has them."""
     text = (ROOT / "Sources/PushAPI/ProblemCode.swift").read_text()
@@ -460,6 +468,22 @@ SCHEMAS = {
             "More": {"type": "boolean", "description": "Whether there may be more after `Cursor`."},
         },
         description="A page of failed pushes, the newest first.",
+    ),
+    "Explanation": thing(
+        ["Subject", "Kind", "Sentences"],
+        {
+            "Subject": {"type": "string"},
+            "Kind": {"enum": ["user", "device", "notification"], "description": "The first kind that has the subject."},
+            "Sentences": {"type": "array", "items": thing(
+                ["Cause", "Device", "Text"],
+                {
+                    "Cause": {"enum": causes(), "description": "The cause, for programs."},
+                    "Device": either("string", description="The device that the sentence is about."),
+                    "Text": {"type": "string"},
+                },
+            )},
+        },
+        description="Why a phone got a notification or not.",
     ),
     "FailureCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$", "description": "Where a list of failed pushes ended."},
     "EventList": thing(

@@ -101,6 +101,7 @@ struct AccessRow: Sendable {
         ),
         "GET /api/events": AccessRow(resource: .nothing, own: 200),
         "GET /api/deliveries": AccessRow(resource: .nothing, own: 200),
+        "GET /api/why/{id}": AccessRow(resource: .user, own: 200, foreign: 200, missing: 404),
         "GET /api/devices": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
         "PUT /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),

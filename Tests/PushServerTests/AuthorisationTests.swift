@@ -23,6 +23,7 @@ import Testing
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "GET /api/events": (.publisher, .send),
         "GET /api/notifications/{id}/recipients": (.publisher, .send), "GET /api/deliveries": (.admin, .manage),
+        "GET /api/why/{id}": (.admin, .manage),
         "POST /api/devices/{id}/test": (.device, .send),
         "DELETE /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
         "POST /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
@@ -49,6 +50,7 @@ import Testing
     static let seeing: [String: Scopes] = [
         "GET /api/users": .view, "GET /api/users/{id}": .view, "GET /api/devices": .view, "GET /api/audit": .view,
         "GET /api/status": .view, "GET /api/events": .view, "GET /api/deliveries": .view,
+        "GET /api/why/{id}": .view,
         "GET /api/notifications/{id}/deliveries": .view, "GET /api/notifications/{id}/recipients": .view,
         "GET /metrics": .metrics,
     ]
