@@ -53,6 +53,7 @@ package struct Migration: Sendable {
         ),
         Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
         Migration(name: "M0017_failed", sql: String(decoding: PackageResources.M0017_failed_sql, as: UTF8.self)),
+        Migration(name: "M0018_viewer", sql: String(decoding: PackageResources.M0018_viewer_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -113,6 +114,12 @@ package struct Migration: Sendable {
         Migration(
             name: "P0011_failed",
             sql: String(decoding: PackageResources.P0011_failed_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before refuse viewers. The operator makes the first viewer after all servers are replaced.
+        Migration(
+            name: "P0012_viewer",
+            sql: String(decoding: PackageResources.P0012_viewer_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

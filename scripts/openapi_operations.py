@@ -15,15 +15,19 @@ TAGS = [
 OPERATIONS = []
 
 
-def operation(method, path, id, tag, summary, description, role, *scopes, parameters=(), body=None, answers, problems=()):
-    """`role` is the least one, `None` for anybody; `problems` are the statuses that not every operation has."""
+def operation(method, path, id, tag, summary, description, role, *scopes, seeing=None, parameters=(), body=None, answers, problems=()):
+    """`role` is the least one, `None` for anybody; `seeing` is the scope with which viewers may, too; `problems` are the statuses that not every operation has."""
     known = [] if role is None else [401, 403, 429]
     if role is not None and (method != "GET" or id == "getNotification"):
         known.append(507)
     statuses = sorted({*WIRE, *known, *problems})
     if role is not None:
-        may = f"For users with the role `{role}` or a higher one" if role != "device" else "For every user"
+        least = ["publisher", "admin"] if role == "publisher" else ["admin"]
+        roles = (["viewer"] if seeing else []) + least
+        may = "For users with the role " + ", ".join(f"`{name}`" for name in roles[:-1]) + " or " * (len(roles) > 1) + f"`{roles[-1]}`" if role != "device" else "For every user"
         with_token = f"; a token needs the scope `{scopes[0]}`" if scopes else ""
+        if seeing:
+            with_token += f", or, for viewers and administrators, `{seeing}`"
         description += f"\n\n{may}{with_token}."
     else:
         description += "\n\nFor anybody, without credentials."
@@ -227,8 +231,8 @@ With a token without the scope `send`, the request only dismisses the notificati
 EVENT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
 operation(
     "GET", "/api/notifications/{id}/deliveries", "listDeliveries", "notifications", "List the pushes of a notification",
-    f"Counts a notification's pushes by state and lists them by device, for its sender and for administrators. For a scheduled notification it has the time of the sending. The counts of more than 10,000 pushes may be ten seconds old. With `counts=part` the answer does not wait for the whole count: `Counted` says whether it is complete, and the next request continues the count. {PAGES}",
-    "publisher", "send",
+    f"Counts a notification's pushes by state and lists them by device, for its sender, viewers and administrators. For a scheduled notification it has the time of the sending. The counts of more than 10,000 pushes may be ten seconds old. With `counts=part` the answer does not wait for the whole count: `Counted` says whether it is complete, and the next request continues the count. {PAGES}",
+    "publisher", "send", seeing="view",
     parameters=(
         ID, LIMIT,
         cursor(schema={"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1, "default": 0}),
@@ -238,8 +242,8 @@ operation(
 )
 operation(
     "GET", "/api/notifications/{id}/recipients", "listRecipients", "notifications", "List the recipients of a notification",
-    f"Lists the recipients of a notification, for its sender and for administrators, with the times at which each has fetched, read and dismissed it, whether or not it has a device. {PAGES}",
-    "publisher", "send", parameters=(ID, LIMIT, cursor(schema={"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1})),
+    f"Lists the recipients of a notification, for its sender, viewers and administrators, with the times at which each has fetched, read and dismissed it, whether or not it has a device. {PAGES}",
+    "publisher", "send", seeing="view", parameters=(ID, LIMIT, cursor(schema={"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1})),
     answers=ok("A page of recipients.", schema("RecipientList")), problems=[404],
 )
 operation(
@@ -249,7 +253,7 @@ Lists the failed pushes of all notifications, the newest first. A failed push is
 
 With `app` or `user` a request examines at most 5,000 failed pushes, so a page may have fewer than `limit`, or none, while `More` is
 true: its `Cursor` continues the search.""",
-    "admin", "manage",
+    "admin", "manage", seeing="view",
     parameters=(
         LIMIT,
         cursor(schema=schema("FailureCursor")),
@@ -281,10 +285,10 @@ operation(
     "GET", "/api/events", "listEvents", "notifications", "List events",
     f"""\
 Lists the outcomes of pushes, the first fetches of notifications by users, and the ends of registrations, the oldest first. An
-administrator gets all events, a publisher the events of its own notifications. Send `Cursor` as `cursor` (or `since`) to get later
+administrator or a viewer gets all events, a publisher the events of its own notifications. Send `Cursor` as `cursor` (or `since`) to get later
 events; without it, the list begins with the oldest stored event. An event is stored in the same commit as its change, and no event
 appears later below a listed number. 404 unless the server is configured to keep events. {PAGES}""",
-    "publisher", "send",
+    "publisher", "send", seeing="view",
     parameters=(
         LIMIT, cursor(schema=EVENT),
         parameter("since", "query", EVENT, "Another name of `cursor`; the two cannot be combined."),
@@ -417,6 +421,18 @@ The request must have the present password: 403 otherwise, and 429 after several
     "device", body=json("PasswordChange", "The present password, and the new one."), answers={204: ("The change is stored.", None, {})},
 )
 
+operation(
+    "GET", "/api/why/{id}", "explain", "administration", "Explain what became of pushes",
+    """\
+Explains why a phone got a notification or not: for a user or a device, the newest notification or the given one; for a
+notification, its pushes. The sentences name no handle and have no payload.""",
+    "admin", "manage", seeing="view",
+    parameters=(
+        parameter("id", "path", {"type": "string", "minLength": 1, "maxLength": 128}, "The name of a user, the id of a device, or the number of a notification.", example="alice"),
+        parameter("notification", "query", schema("NotificationId"), "The notification to explain for the user or the device. Default: the newest."),
+    ),
+    answers=ok("The explanation.", schema("Explanation")), problems=[404],
+)
 # MARK: Administration
 
 operation(
@@ -430,12 +446,12 @@ operation(
     problems=[409],
 )
 operation(
-    "GET", "/api/users", "listUsers", "administration", "List users", f"Lists all users. {PAGES}", "admin", "manage",
+    "GET", "/api/users", "listUsers", "administration", "List users", f"Lists all users. {PAGES}", "admin", "manage", seeing="view",
     parameters=(LIMIT, cursor(schema=schema("Username")), older("after", schema("Username"))),
     answers=ok("A page of users.", schema("UserList")),
 )
 operation(
-    "GET", "/api/users/{id}", "showUser", "administration", "Show a user", "Shows one user.", "admin", "manage",
+    "GET", "/api/users/{id}", "showUser", "administration", "Show a user", "Shows one user.", "admin", "manage", seeing="view",
     parameters=(USER,), answers=ok("The user.", schema("User")), problems=[404],
 )
 operation(
@@ -485,7 +501,7 @@ operation(
 operation(
     "GET", "/api/devices", "listDevices", "administration", "List devices",
     f"Lists the registrations of one user or of all users, including requested and retired ones. {PAGES}",
-    "admin", "manage",
+    "admin", "manage", seeing="view",
     parameters=(
         LIMIT,
         cursor(schema=schema("DeviceCursor")),
@@ -531,7 +547,7 @@ operation(
 Lists the entries of the audit, the newest first. {PAGES}
 
 With `words` or `action` the server searches from the newest entry, or from `cursor`. A request searches at most 5,000 entries, so a
-page may have fewer entries than `limit`, or none, while `More` is true: its `Cursor` continues the search.""", "admin", "manage",
+page may have fewer entries than `limit`, or none, while `More` is true: its `Cursor` continues the search.""", "admin", "manage", seeing="view",
     parameters=(
         LIMIT,
         cursor(schema=ENTRY),
@@ -551,7 +567,7 @@ operation(
 operation(
     "GET", "/api/status", "getStatus", "administration", "Get the status of the server",
     "Shows the lanes with their queues and pauses, the scheduled notifications, the credentials that expire, and the last hour.",
-    "admin", "manage", answers=ok("The status.", schema("Status")),
+    "admin", "manage", seeing="view", answers=ok("The status.", schema("Status")),
 )
 operation(
     "POST", "/api/lanes/retry", "retryLane", "administration", "Retry a paused lane at once",
@@ -573,7 +589,7 @@ operation(
 )
 operation(
     "GET", "/metrics", "getMetrics", "operation", "Read the metrics",
-    "Returns the metrics in Prometheus' text format.", "admin", "manage",
+    "Returns the metrics in Prometheus' text format.", "admin", "manage", seeing="metrics",
     answers=ok("The metrics.", ("text/plain", {"type": "string"})),
 )
 operation(

@@ -5,14 +5,16 @@ import re
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
+SCOPES = ["fetch", "send", "register", "manage", "view", "metrics"]
+
 DESCRIPTION = """\
 Sealpost keeps payloads on your server and sends only a number through the push providers. It stores the payload encrypted
 in a database, sends the number (`secureId`) through APNs, FCM, WNS, Web Push or an event stream, and the device fetches the
 payload over an authenticated connection.
 
 **Credentials.** Each call needs HTTP Basic or a bearer token, unless the operation is for anybody. A user has the role
-`device`, `publisher` or `admin`; each role may do what the roles before it may. The scopes `fetch`, `send`, `register` and
-`manage` limit a token. With TLS client certificates, or a proxy that signs users in, requests need no credentials.
+`device`, `viewer`, `publisher` or `admin`. Each role may do what a `device` may, and an `admin` what all others may. The scopes
+`fetch`, `send`, `register`, `manage`, `view` and `metrics` limit a token. With TLS client certificates, or a proxy that signs users in, requests need no credentials.
 
 **JSON.** Answers have member names in PascalCase; in requests the server compares names without case. It ignores unknown
 members, and treats `null` like a missing member. JSON may be nested at most 64 levels deep.
@@ -91,6 +93,14 @@ def either(type, **rest):
 
 def thing(required, properties, **rest):
     return {"type": "object", "required": required, "properties": properties} | rest
+
+
+def causes():
+    """The causes of an explanation, as the server has them."""
+    text = (ROOT / "Sources/PushServer/Operations/Diagnosis.swift").read_text()
+    cases = text[text.index("enum Cause"):text.index("// Of recipients.")] + text[text.index("// Of recipients."):].split("}")[0]
+    names = [name.strip() for line in re.findall(r"^ *case (.*)$", cases, re.MULTILINE) for name in line.split(",")]
+    return [re.search(r'"(.*)"', name)[1] if '"' in name else name for name in names]
 
 
 def codes():
@@ -389,7 +399,7 @@ SCHEMAS = {
                     "App": either("string", description="Null unless the device is registered."),
                     "Platform": either("string", description="Null unless the device is registered, as are its handle and tags."),
                     "Environment": {"type": ["string", "null"], "enum": ["production", "sandbox", None], "description": "The environment of its handle."},
-                    "Handle": either("string", description="Only its ends."),
+                    "Handle": either("string", description="Only its ends. Null also for viewers."),
                     "Tags": {"type": "array", "items": {"type": "string"}, "description": "In lower case, including the tags that the server adds."},
                     "CreatedAt": time("When the id was issued."),
                     "RegisteredAt": {"type": ["string", "null"], "format": "date-time", "description": "When the device last registered."},
@@ -459,6 +469,22 @@ SCHEMAS = {
         },
         description="A page of failed pushes, the newest first.",
     ),
+    "Explanation": thing(
+        ["Subject", "Kind", "Sentences"],
+        {
+            "Subject": {"type": "string"},
+            "Kind": {"enum": ["user", "device", "notification"], "description": "The first kind that has the subject."},
+            "Sentences": {"type": "array", "items": thing(
+                ["Cause", "Device", "Text"],
+                {
+                    "Cause": {"enum": causes(), "description": "The cause, for programs."},
+                    "Device": either("string", description="The device that the sentence is about."),
+                    "Text": {"type": "string"},
+                },
+            )},
+        },
+        description="Why a phone got a notification or not.",
+    ),
     "FailureCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$", "description": "Where a list of failed pushes ended."},
     "EventList": thing(
         ["Events", "Cursor", "More", "Truncated"],
@@ -503,12 +529,12 @@ SCHEMAS = {
         "type": "string", "pattern": NAME,
         "description": "The name of a user; compared without case.", "examples": ["alice"],
     },
-    "Role": {"enum": ["device", "publisher", "admin"], "description": "The rights of a user; each role may do what the roles before it may."},
+    "Role": {"enum": ["device", "viewer", "publisher", "admin"], "description": "The rights of a user. A `viewer` sees what administrators see, without payloads, handles and tokens."},
     "Scopes": either(
-        "array", minItems=1, items={"enum": ["fetch", "send", "register", "manage"]},
-        description="The rights of the token. Default: all that the user's role may do except `manage`, which must be named.",
+        "array", minItems=1, items={"enum": SCOPES},
+        description="The rights of the token, among those of the user's role. Default: `fetch`, `send` and `register`; a request must name the others.",
     ),
-    "GivenScopes": {"type": "array", "items": {"enum": ["fetch", "send", "register", "manage"]}, "uniqueItems": True, "description": "The rights of the token."},
+    "GivenScopes": {"type": "array", "items": {"enum": SCOPES}, "uniqueItems": True, "description": "The rights of the token."},
     "Password": {
         "type": "string", "format": "password", "minLength": 8, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f]*$",
         "description": "8 characters to 256 bytes of UTF-8, without control characters. It must not be one of the five thousand most common passwords, or the user's name.",

@@ -31,6 +31,10 @@ public enum Paths {
     /// The failed pushes of all notifications, for administrators.
     public static let deliveries = "/api/deliveries"
 
+    /// Explains what became of the pushes of a user, a device or a notification, for viewers and
+    /// administrators.
+    public static let why = "/api/why"
+
     /// The outcomes of pushes, fetches and devices, for publishers and administrators.
     public static let events = "/api/events"
 

@@ -7,6 +7,8 @@ package struct AuditRecord: Sendable, Hashable {
         case addUser = "user.add"
         case changeUser = "user.change"
         case deleteUser = "user.delete"
+        /// An operator has got all data of a user.
+        case exportUser = "user.export"
         /// Tags were given to a user, or taken away.
         case setTags = "user.tags"
         /// A code was made that gives a device of the user a token, once.

@@ -9,11 +9,16 @@ package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// Manage users and tokens, and so gain any other scope; for publishers, only give tags to
     /// users.
     package static let manage = Scopes(rawValue: 8)
+    /// See what viewers see, for viewers and administrators.
+    package static let view = Scopes(rawValue: 16)
+    /// Read the metrics, for viewers and administrators.
+    package static let metrics = Scopes(rawValue: 32)
 
-    package static let all: Scopes = [.fetch, .send, .register, .manage]
+    package static let all: Scopes = [.fetch, .send, .register, .manage, .view, .metrics]
 
     private static let named: [(name: String, scope: Scopes)] = [
         ("fetch", .fetch), ("send", .send), ("register", .register), ("manage", .manage),
+        ("view", .view), ("metrics", .metrics),
     ]
 
     package let rawValue: UInt8
@@ -45,12 +50,15 @@ extension Role {
     package var scopes: Scopes {
         switch self {
         case .device: [.fetch, .send, .register]
-        case .publisher, .admin: .all
+        case .viewer: [.fetch, .send, .register, .view, .metrics]
+        case .publisher: [.fetch, .send, .register, .manage]
+        case .admin: .all
         }
     }
 
-    /// The scopes of a token without named scopes: all but `manage`, which a request must name.
-    package var usualScopes: Scopes { self.scopes.subtracting(.manage) }
+    /// The scopes of a token without named scopes: those that reach nothing of other users except
+    /// by sending. A request must name the others.
+    package var usualScopes: Scopes { self.scopes.intersection([.fetch, .send, .register]) }
 
     /// The role's scopes of these names. Throws `ScopeError` for any other name, and for an empty
     /// list.

@@ -74,24 +74,22 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The permissions of a caller; each role includes the roles before it.
-package enum Role: String, Sendable, CaseIterable, Comparable {
+/// The permissions of a caller.
+package enum Role: String, Sendable, CaseIterable {
     /// Register its own devices, send to itself, fetch its own notifications.
     case device
-    /// Also send to any user or tag.
+    /// Also see the users, devices and deliveries of others, without payloads and handles.
+    case viewer
+    /// Instead send to any user or tag.
     case publisher
     /// Also manage users and devices.
     case admin
 
-    package static func < (lhs: Role, rhs: Role) -> Bool {
-        lhs.rank < rhs.rank
+    /// Whether this role may do all that the other may.
+    package func includes(_ other: Role) -> Bool {
+        self == other || self == .admin || other == .device
     }
 
-    private var rank: Int {
-        switch self {
-        case .device: 0
-        case .publisher: 1
-        case .admin: 2
-        }
-    }
+    /// Whether it sees the users, devices and deliveries of others.
+    package var seesAll: Bool { self.includes(.viewer) }
 }

@@ -106,6 +106,7 @@ package final class PushServer: Responder {
             DeliveryReportHandler(reports: reports, visible: visible),
             RecipientHandler(reports: reports, visible: visible),
             FailureHandler(reports: reports),
+            WhyHandler(reports: reports, daemon: daemon, platforms: platforms),
             SinglePushHandler(store: store, visible: visible, workIsWaiting: workIsWaiting),
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
@@ -174,6 +175,12 @@ package final class PushServer: Responder {
                 settings: settings,
                 now: now
             ),
+            LocalUserDataHandler(
+                store: store,
+                reports: reports,
+                accounts: authenticator.accounts,
+                apps: settings.apps
+            ),
             LocalAuditHandler(store: store),
             LocalDaemonHandler(daemon: daemon),
             LocalClockHandler(daemon: daemon),
@@ -183,7 +190,7 @@ package final class PushServer: Responder {
             LocalDeliveryHandler(reports: reports),
             RecipientHandler(reports: reports, visible: visible, isLocal: true),
             LocalSendHandler(poster: poster, settings: settings),
-            LocalWhyHandler(reports: reports, daemon: daemon, platforms: platforms),
+            WhyHandler(reports: reports, daemon: daemon, platforms: platforms, isLocal: true),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

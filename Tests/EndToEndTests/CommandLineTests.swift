@@ -56,7 +56,7 @@ import Testing
         #expect(
             made.output == """
                 line 1: alice added
-                line 2: refused: Role must be one of device, publisher, admin
+                line 2: refused: Role must be one of device, viewer, publisher, admin
                 line 4: carol added
                 2 added, 0 changed, 0 unchanged, 1 refused
 

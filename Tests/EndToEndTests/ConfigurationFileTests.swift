@@ -86,7 +86,8 @@ import Testing
     @Test(arguments: [
         "status", "why alice", "send alice text", "deliveries --failed",
         "user list", "user import -", "user export -", "user passwd alice --password-stdin", "user role alice admin",
-        "user remove alice", "user code alice", "user tags alice", "token list", "token create alice",
+        "user remove alice", "user data alice", "user code alice", "user tags alice", "token list",
+        "token create alice",
         "audit list", "audit verify", "deliveries 1", "keys list", "keys rotate", "keys rotate --direct", "keys reload",
         "keys remove 1", "signing-keys list", "signing-keys rotate", "migrate", "clock accept", "backup copy.db",
         "backup copy.db --direct", "restore copy.db", "move --to postgres://nobody@127.0.0.1:1/x",

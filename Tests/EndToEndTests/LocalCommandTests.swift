@@ -167,6 +167,20 @@ import Testing
         #expect(try await self.run("user import -", input: file).hasSuffix("2 unchanged, 0 refused\n"))
     }
 
+    /// With a server, and without a server.
+    @Test func allDataOfAUserIsPrintedAndTheExportIsInTheAudit() async throws {
+        let daemon = try await Daemon(in: self.folder)
+        _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
+        _ = try await self.run("user add bob --no-password")
+        #expect(try await self.mayFetch("correct horse", from: daemon))
+        let running = try await self.run("user data alice")
+        #expect(running.contains(#""Payload":"hello""#) && !running.contains(#""bob""#))
+        #expect(try await self.run("audit list --action user.export").contains("\tuser.export\talice\t"))
+        #expect(await daemon.terminate() == 0)
+        let stopped = try JSONValue(reading: Array(try await self.run("user data alice").utf8))
+        #expect(stopped["User"]?.field("Name") == "alice")
+    }
+
     @Test func theDeliveriesCommandPrintsAndAwaitsTheStateOfPushes() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")

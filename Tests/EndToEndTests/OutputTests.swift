@@ -120,6 +120,7 @@ import Testing
         ("user add a:b --no-password", 64, "urn:sealpost:command:wrong-usage", "\"a:b\" is not 1 to 100"),
         ("user add alice --no-password --app x", 64, "urn:sealpost:problem:unknown-app", "\"x\" is not configured"),
         ("user code nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
+        ("user data nobody", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
         ("user tags nobody a", 1, "urn:sealpost:problem:not-found", "user nobody does not exist"),
         ("init --listen x:80", 64, "urn:sealpost:command:wrong-usage", "\"x:80\" is not an address"),
         ("health --address 127.0.0.1:1", 1, "urn:sealpost:command:command-failed", "127.0.0.1:1 does not answer"),

@@ -49,9 +49,13 @@ import Testing
         #expect(Username(escaping: "") == nil)
     }
 
-    @Test func rolesAreOrderedByTheirRights() {
-        #expect(Role.device < .publisher)
-        #expect(Role.publisher < .admin)
+    @Test func anAdministratorMayDoEverythingAndAViewerAndAPublisherDifferentThings() {
+        for role in Role.allCases {
+            #expect(Role.admin.includes(role) && role.includes(.device) && role.includes(role))
+            #expect(role.includes(.admin) == (role == .admin))
+            #expect(role.seesAll == [.viewer, .admin].contains(role))
+        }
+        #expect(!Role.viewer.includes(.publisher) && !Role.publisher.includes(.viewer))
     }
 }
 

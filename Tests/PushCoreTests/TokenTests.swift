@@ -78,11 +78,11 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct ScopesTests {
     @Test func scopesAreReadAsTheyAreWritten() {
-        for value in UInt8(0)...15 {
+        for value in UInt8(0)...63 {
             let scopes = Scopes(rawValue: value)
             #expect(Scopes(scopes.description) == scopes)
         }
-        #expect(Scopes.all.description == "fetch send register manage")
+        #expect(Scopes.all.description == "fetch send register manage view metrics")
     }
 
     @Test(arguments: ["Fetch", "", "admin", "fetch send"])
@@ -102,9 +102,11 @@ import Testing
     }
 
     @Test(arguments: Role.allCases)
-    func onlyPublishersAndAdministratorsManage(role: Role) {
-        #expect(role.scopes.contains(.manage) == (role != .device))
-        #expect(!role.usualScopes.contains(.manage))
-        #expect(role.scopes.isSuperset(of: [.fetch, .send, .register]))
+    func aRoleHasTheScopesOfADeviceAndItsOwn(role: Role) {
+        #expect(role.usualScopes == [.fetch, .send, .register])
+        #expect(role.scopes.isSuperset(of: role.usualScopes))
+        #expect(role.scopes.contains(.manage) == [.publisher, .admin].contains(role))
+        #expect(role.scopes.contains(.view) == role.seesAll)
+        #expect(role.scopes.contains(.metrics) == role.seesAll)
     }
 }

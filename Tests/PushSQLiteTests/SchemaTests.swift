@@ -110,6 +110,43 @@ import Testing
         }
     }
 
+    /// The migration copies the table of users.
+    @Test func theRoleOfViewersLeavesUsersTheirRowsAndTriggers() throws {
+        try DatabaseQueue().writeWithoutTransaction { db in
+            try Schema.prepare(db, Array(Migration.all.prefix { $0.name != "M0018_viewer" }))
+            try db.execute(
+                sql: """
+                    insert into user (id, name, name_key, role, password, password_number, created_at, disabled_at, tags,
+                        apps, issued_to, issued_at, issued_role, issued_apps, issued_scopes)
+                    values (7, x'01', zeroblob(16), 'publisher', 'phc', 3, 4, 5, x'02', 'bank', zeroblob(16), 6, 'admin',
+                        'bank', 'fetch');
+                    insert into user (id, name, name_key, role, password, created_at)
+                    values (9, x'', x'00112233445566778899aabbccddeeff', 'device', '', 0);
+                    delete from user where id = 9;
+                    insert into token (hash, prefix, user_id, is_session, scopes, created_at, expires_at, mac)
+                    values (zeroblob(32), 'spt_12345678', 7, 1, 'fetch', 0, 1, 71);
+                    insert into usage (user_id, notifications, bytes) values (7, 1, 1)
+                    """
+            )
+            let all = "select * from user"
+            let before = try Row.fetchAll(db, sql: all).map { Dictionary(uniqueKeysWithValues: $0) }
+            try Schema.prepare(db)
+            #expect(try Row.fetchAll(db, sql: all).map { Dictionary(uniqueKeysWithValues: $0) } == before)
+            try db.execute(sql: "update user set role = 'viewer', issued_role = 'viewer', password_number = 4")
+            #expect(try Int.fetchOne(db, sql: "select count(*) from token") == 0)
+            try db.execute(
+                sql: """
+                    insert into user (name, name_key, role, password, created_at)
+                    values (x'', x'00112233445566778899aabbccddeeff', 'device', '', 0)
+                    """
+            )
+            #expect(try Int.fetchOne(db, sql: "select max(id) from user") == 10, "the deleted user had 9")
+            try db.execute(sql: "delete from user where id = 7")
+            #expect(try Int.fetchOne(db, sql: "select count(*) from usage") == 0)
+            #expect(throws: DatabaseError.self) { try db.execute(sql: "update user set role = 'helpdesk'") }
+        }
+    }
+
     @Test(arguments: 1...Migration.all.count) func theDatabaseOfEachVersionIsMigrated(count: Int) async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")

@@ -13,7 +13,8 @@ struct AccessRow: Sendable {
     /// The answer to a caller with a password; `nil`: the same as with a token.
     var ownByPassword: Int?
     var foreign: Int?
-    /// The answer to an administrator who may send; `nil`: the same as to others.
+    /// The answer to an administrator who may send, and to a viewer who sees it; `nil`: the same
+    /// as to others.
     var foreignToAdministrator: Int?
     /// The answer to a publisher about itself; `nil`: the same as to others.
     var ownToPublisher: Int?
@@ -100,6 +101,7 @@ struct AccessRow: Sendable {
         ),
         "GET /api/events": AccessRow(resource: .nothing, own: 200),
         "GET /api/deliveries": AccessRow(resource: .nothing, own: 200),
+        "GET /api/why/{id}": AccessRow(resource: .user, own: 200, foreign: 200, missing: 404),
         "GET /api/devices": AccessRow(resource: .nothing, own: 200),
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
         "PUT /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
@@ -191,9 +193,9 @@ struct AccessCaller: Sendable, CustomTestStringConvertible {
 
     static let all: [AccessCaller] =
         [AccessCaller(user: nil)]
-        + ["alice", "paul", "ada"].flatMap { user in
+        + ["alice", "vic", "paul", "ada"].flatMap { user in
             [AccessCaller(user: user)]
-                + [[], .fetch, .send, .register, .manage].map { AccessCaller(user: user, scopes: $0) }
+                + [[], .fetch, .send, .register, .manage, .view, .metrics].map { AccessCaller(user: user, scopes: $0) }
         }
 
     var role: Role? { self.user.flatMap { ServerFixture.roles[$0] } }

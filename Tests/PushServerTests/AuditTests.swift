@@ -51,7 +51,9 @@ import Testing
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
         // A GET leases a read-once payload; commands of operators change files and the clock.
-        let others: [AuditRecord.Action] = [.take, .changeKeys, .rotateKeys, .removeKey, .backUp, .acceptClock]
+        let others: [AuditRecord.Action] = [
+            .take, .exportUser, .changeKeys, .rotateKeys, .removeKey, .backUp, .acceptClock,
+        ]
         let actions = Set(Self.actions.values.flatMap { $0 ?? [] } + others)
         #expect(actions == Set(AuditRecord.Action.allCases))
     }

@@ -23,6 +23,7 @@ import Testing
         "DELETE /api/notifications/{id}": (.device, .fetch), "GET /api/stream": (.device, .fetch),
         "GET /api/notifications/{id}/deliveries": (.publisher, .send), "GET /api/events": (.publisher, .send),
         "GET /api/notifications/{id}/recipients": (.publisher, .send), "GET /api/deliveries": (.admin, .manage),
+        "GET /api/why/{id}": (.admin, .manage),
         "POST /api/devices/{id}/test": (.device, .send),
         "DELETE /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
         "POST /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
@@ -45,6 +46,22 @@ import Testing
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 
+    /// The routes that viewers may use, too, and administrators with this scope instead.
+    static let seeing: [String: Scopes] = [
+        "GET /api/users": .view, "GET /api/users/{id}": .view, "GET /api/devices": .view, "GET /api/audit": .view,
+        "GET /api/status": .view, "GET /api/events": .view, "GET /api/deliveries": .view,
+        "GET /api/why/{id}": .view,
+        "GET /api/notifications/{id}/deliveries": .view, "GET /api/notifications/{id}/recipients": .view,
+        "GET /metrics": .metrics,
+    ]
+
+    /// The reason for a 403.
+    enum Refusal: Equatable {
+        case role
+        /// The scopes that the token would need.
+        case scopes(Scopes)
+    }
+
     static let users = ServerFixture.roles.keys.sorted()
 
     private let fixture: ServerFixture
@@ -63,13 +80,13 @@ import Testing
     func aRouteIsOpenToItsRoleAndHigherRoles(user: String) async throws {
         for route in Self.least.keys.sorted() {
             let status = try await self.send(route, user: user).status.code
-            let isAllowed = try self.isAllowed(ServerFixture.roles[user], route)
-            #expect((status == 403) == !isAllowed, "\(route): \(status)")
+            let refusal = try Self.refusal(of: route, to: #require(ServerFixture.roles[user]), nil)
+            #expect((status == 403) == (refusal != nil), "\(route): \(status)")
             #expect(status != 401, "\(route)")
         }
     }
 
-    @Test(arguments: users, (UInt8(0)...15).map(Scopes.init(rawValue:)))
+    @Test(arguments: users, (Array(UInt8(0)...15) + [16, 32, 48, 63]).map(Scopes.init(rawValue:)))
     func aTokenAllowsItsScopesWithinItsUsersRole(user: String, tokens: Scopes) async throws {
         let role = try #require(ServerFixture.roles[user])
         // As if the role had been a higher one when it was made.
@@ -84,14 +101,12 @@ import Testing
         let ending = "DELETE /api/sessions/current"
         for route in Self.least.keys.filter({ $0 != ending }) + [ending] {
             let response = try await self.send(route, user: nil, headers: headers)
-            let isOpenToRole = try self.isAllowed(role, route)
-            let scopes = try #require(Self.least[route])?.scopes ?? []
-            let isInScope = tokens.isSuperset(of: scopes)
+            let refusal = try Self.refusal(of: route, to: role, tokens)
             // A session begins with the password, whatever a token is good for.
-            let isOpen = isOpenToRole && isInScope && route != "POST /api/sessions"
+            let isOpen = refusal == nil && route != "POST /api/sessions"
             #expect((response.status.code == 403) == !isOpen, "\(route): \(response.status)")
             #expect(response.status.code != 401, "\(route)")
-            if isOpenToRole, !isInScope {
+            if case .scopes(let scopes)? = refusal {
                 try response.expectProblem(.insufficientScope, scopes.description)
                 let challenge = #"Bearer realm="sealpost", error="insufficient_scope", scope="\#(scopes)""#
                 #expect(response.fields.lines.filter { $0.name == .wwwAuthenticate }.map(\.value) == [challenge])
@@ -99,10 +114,51 @@ import Testing
         }
     }
 
+    /// The other routes without a scope are about the token and its user themselves.
+    @Test(arguments: ["vic", "ada"])
+    func aTokenForMetricsReadsTheMetricsAndNothingElse(user: String) async throws {
+        let token = try await self.fixture.storage.store.addToken(
+            for: #require(Username(user)),
+            scopes: .metrics,
+            expiresAt: .distantFuture,
+            now: self.fixture.clock.now
+        )
+        let headers = [("Authorization", "Bearer \(try #require(token).text.exposed)")]
+        var open: Set<String> = []
+        for (route, least) in Self.least where least != nil && route != "DELETE /api/sessions/current" {
+            if try await self.send(route, user: nil, headers: headers).status != .forbidden { open.insert(route) }
+        }
+        #expect(open == ["GET /metrics", "GET /api/sessions/current", "PUT /api/users/current/password"])
+    }
+
+    /// Changes of a viewer's own devices and notifications are in `AccessMatrixTests`.
+    @Test func aViewerMakesNoChangeThatADeviceMayNotMake() throws {
+        for route in Self.least.keys where !route.hasPrefix("GET ") {
+            #expect(
+                try Self.refusal(of: route, to: .viewer, nil) == Self.refusal(of: route, to: .device, nil),
+                "\(route)"
+            )
+        }
+    }
+
+    @Test(arguments: ["device", "viewer"])
+    func aRoleThatDoesNotSendSeesNoPayloadOfOthers(role: String) async throws {
+        let path = try await self.fixture.post(#"{"Payload":"canary-5a1e","To":["username:bob"]}"#)
+        let bob = try await self.fixture.storage.user("bob")
+        _ = try await self.fixture.storage.addDevice(of: bob, handle: "Qq-handle-of-bob-Zz")
+        let user = role == "viewer" ? "vic" : "alice"
+        let id = path.split(separator: "/").last.map(String.init) ?? ""
+        for route in Self.least.keys where route.hasPrefix("GET ") && route != "GET /api/stream" {
+            let target = String(route.dropFirst(4)).replacing("{id}", with: route.contains("users") ? "bob" : id)
+            let text = try await self.fixture.send(.get, target, user: user).text
+            for secret in ["canary-5a1e", "Qq-h", "b-Zz"] { #expect(!text.contains(secret), "\(route)") }
+        }
+    }
+
     @Test(arguments: least.keys.sorted())
     func aRouteRequiresCredentialsUnlessItIsOpen(route: String) async throws {
         let status = try await self.send(route, user: nil).status.code
-        #expect((status == 401) == (try self.isAllowed(nil, route) == false), "\(status)")
+        #expect((status == 401) == (try #require(Self.least[route]) != nil), "\(status)")
     }
 
     @Test func aForbiddenCallerIsRefusedBeforeItsBodyIsParsed() async throws {
@@ -167,9 +223,15 @@ import Testing
 
     // MARK: - Private
 
-    private func isAllowed(_ role: Role?, _ route: String) throws -> Bool {
-        guard let least = try #require(Self.least[route]) else { return true }
-        return role.map { $0 >= least.role } ?? false
+    /// Whom the tables above refuse; `nil`: the route is open. `scopes` is `nil` with a password.
+    static func refusal(of route: String, to role: Role, _ scopes: Scopes?) throws -> Refusal? {
+        guard let least = try #require(Self.least[route]) else { return nil }
+        let seeing = [.viewer, .admin].contains(role) ? Self.seeing[route] : nil
+        if let seeing, scopes?.isSuperset(of: seeing) ?? true { return nil }
+        let isHigh = role == .admin || role == least.role || least.role == .device
+        guard isHigh || seeing != nil else { return .role }
+        let required = isHigh ? least.scopes : seeing ?? []
+        return scopes?.isSuperset(of: required) ?? true ? nil : .scopes(required)
     }
 
     private func send(_ route: String, user: String?, headers: [(String, String)] = []) async throws -> Response {

@@ -39,7 +39,7 @@ import Testing
         _ = try await fixture.send(.post, Paths.register)
         let before = try await fixture.storage.reader.lastAuditNumber()
         for route in ServerFixture.routes where route.method != .get {
-            guard case .atLeast(.device, _) = route.access, route.path != Paths.currentSession else { continue }
+            guard case .atLeast(.device, _, _) = route.access, route.path != Paths.currentSession else { continue }
             try await fixture.send(route.method, route.path.filled(with: "1")).expectProblem(.rateLimited, "changes")
         }
         #expect(try await fixture.storage.reader.lastAuditNumber() == before)

@@ -87,7 +87,7 @@ import Testing
         let open = ServerFixture.routes.filter { route in
             switch route.access {
             case .anybody: true
-            case .atLeast(let role, _): role <= .publisher
+            case .atLeast(let role, _, _): Role.publisher.includes(role)
             }
         }
         #expect(Set(open.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.namings.keys))

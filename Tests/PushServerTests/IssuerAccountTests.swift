@@ -125,7 +125,7 @@ import Testing
 
     private static let roles = IssuerRules.Mapping<Role>(
         claim: "realm_access.roles",
-        values: [.device: ["staff"], .publisher: ["editors", "senders"], .admin: ["operators"]]
+        values: [.device: ["staff"], .viewer: ["desk"], .publisher: ["editors", "senders"], .admin: ["operators"]]
     )
 
     @Test func theHighestRoleOfTheClaimIsTheUsersRole() async throws {
@@ -133,6 +133,7 @@ import Testing
         for (groups, role) in [
             (Self.groups("staff", "x"), "device"), (Self.groups("senders", "staff"), "publisher"),
             (Self.groups("operators", "staff"), "admin"), (Self.groups("staff"), "device"),
+            (Self.groups("staff", "desk"), "viewer"), (Self.groups("senders", "desk"), "publisher"),
         ] {
             self.storage.clock.advance(by: 1)
             #expect(try await fixture.send(bearing: self.issuer.token(groups)).json["Role"] == .string(role))

@@ -88,6 +88,7 @@ import Testing
     @Test func localPathsExistOnTheSocketOnly() async throws {
         for path in [
             LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring, "\(LocalPaths.why)/alice",
+            "\(LocalPaths.userData)/alice",
         ] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
@@ -173,6 +174,9 @@ import Testing
         let alice = try await self.fixture.storage.user("alice")
         try await self.fixture.storage.addDevice(of: alice, handle: "a1")
         let answer = try await self.send("GET", "\(LocalPaths.why)/\(subject)").json
+        // A viewer gets the same answer, and 404 if there is no such subject.
+        let seen = try await self.fixture.send(.get, "\(Paths.why)/\(subject)", user: "vic")
+        if kind == nil { try seen.expectProblem(.notFound, "no device") } else { #expect(try seen.json == answer) }
         #expect(answer["Kind"]?.text == kind)
         #expect(self.causes(answer) == causes, "\(answer)")
     }

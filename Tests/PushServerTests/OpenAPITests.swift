@@ -34,11 +34,12 @@ import Testing
         case .anybody:
             #expect(operation["security"] == .array([]))
             #expect(description.hasSuffix("For anybody, without credentials."))
-        case .atLeast(let role, let scopes):
+        case .atLeast(let role, let scopes, let seeing):
             // The document's default applies: a password or a token.
             #expect(operation["security"] == nil)
-            #expect(description.contains(role == .device ? "For every user" : "the role `\(role.rawValue)`"))
+            #expect(description.contains(role == .device ? "For every user" : "`\(role.rawValue)`"))
             #expect(description.contains("a token needs the scope `\(scopes)`") == !scopes.isEmpty)
+            #expect(description.contains("for viewers and administrators, `\(seeing)`") == !seeing.isEmpty)
         }
     }
 

@@ -52,7 +52,10 @@ import Testing
     @Test func aPageSessionHasAllRightsOfTheRole() async throws {
         let session = try await self.signIn()
         let shown = try await self.fixture.send(.get, Paths.currentSession, user: nil, headers: session.headers)
-        #expect(try shown.json["Scopes"] == .array(["fetch", "send", "register", "manage"].map { .string($0) }))
+        #expect(
+            try shown.json["Scopes"]
+                == .array(["fetch", "send", "register", "manage", "view", "metrics"].map { .string($0) })
+        )
         #expect(try await self.status(session.headers) == 200)
     }
 

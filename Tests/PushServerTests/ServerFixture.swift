@@ -22,7 +22,9 @@ struct ServerFixture: Sendable {
     static let passwordHash = PasswordHash(
         phc: "$argon2id$v=19$m=8,t=1,p=1$c2VhbHBvc3QtdGVzdGluZw$NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
     )
-    static let roles: [String: Role] = ["alice": .device, "bob": .device, "paul": .publisher, "ada": .admin]
+    static let roles: [String: Role] = [
+        "alice": .device, "bob": .device, "paul": .publisher, "vic": .viewer, "ada": .admin,
+    ]
 
     /// The parameters of that hash, so that a sign-in does not hash the password again.
     static let parameters = PasswordParameters(memory: 8, passes: 1, lanes: 1)

@@ -63,7 +63,10 @@ import Testing
             #"{"Name":"carol","Password":"1234567"}"#,
             "Password: a password must have at least 8 characters and at most 256 bytes"
         ),
-        (#"{"Name":"carol","Password":"long enough","Role":"root"}"#, "Role must be one of device, publisher, admin"),
+        (
+            #"{"Name":"carol","Password":"long enough","Role":"root"}"#,
+            "Role must be one of device, viewer, publisher, admin"
+        ),
         (#"{"Name":"carol","Password":"long enough","Role":"Admin"}"#, "Role must be one of"),
         (#"{"Name":"carol","Password":"long enough","Role":1}"#, "Role must be a string"),
     ])
@@ -92,7 +95,7 @@ import Testing
     // MARK: Changes (TokenTests covers their effects)
 
     @Test(arguments: [
-        (#"{"Role":"root"}"#, "Role must be one of device, publisher, admin"),
+        (#"{"Role":"root"}"#, "Role must be one of device, viewer, publisher, admin"),
         (#"{"Role":1}"#, "Role must be a string"),
         (#"{"Password":"1234567"}"#, "Password: a password must have at least 8 characters and at most 256 bytes"),
         (#"{"Role":"admin","Password":["long enough"]}"#, "Password must be a string"),

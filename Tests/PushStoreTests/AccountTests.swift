@@ -58,7 +58,8 @@ import Testing
     @Test(arguments: [
         (Role.device, Role.device, true), (.device, .publisher, false), (.device, .admin, false),
         (.publisher, .admin, false), (.publisher, .publisher, true), (.publisher, .device, true),
-        (.admin, .publisher, true),
+        (.admin, .publisher, true), (.device, .viewer, false), (.publisher, .viewer, false),
+        (.viewer, .publisher, false), (.viewer, .device, true), (.admin, .viewer, true),
     ])
     func aSessionEndsWhenTheRoleRises(from old: Role, to new: Role, isGood: Bool) async throws {
         try await self.fixture.addUser("ada", role: .admin)

@@ -11,6 +11,7 @@ import Testing
             QuotaUse(user: .max, role: .admin, requests: 1),
             QuotaUse(user: 3, role: .device, kind: .changes, requests: 2),
             QuotaUse(user: -1, role: .device, requests: 70_000),
+            QuotaUse(user: 4, role: .viewer, kind: .changes, requests: 3),
         ]
         var begun = SignInNews(.begun)
         (begun.account, begun.pair, begun.address) = (1, .max, 0)

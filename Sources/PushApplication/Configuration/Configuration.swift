@@ -61,11 +61,13 @@ package struct Configuration: Sendable {
     /// The request quota of each user of a role; a role without an entry has none.
     var quotas = [
         Role.device: Quota(requests: 1200, window: 60, changes: 10_000),
+        .viewer: Quota(requests: 1200, window: 60, changes: 10_000),
         .publisher: Quota(requests: 60_000, window: 60), .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
     /// The storage limits of each user of a role; a role without an entry has none.
     var storage = [
         Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
+        .viewer: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
         .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
         .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
     ].compactMapValues(\.self)

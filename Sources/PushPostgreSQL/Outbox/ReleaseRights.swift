@@ -28,7 +28,7 @@ struct ReleaseRights {
             switch Role(rawValue: try row.text(2)) {
             case .admin?: self.senders[id] = .everything(in: nil)
             case .publisher?: self.senders[id] = .everything(in: apps)
-            case .device?: self.senders[id] = .toItself(key, in: apps)
+            case .device?, .viewer?: self.senders[id] = .toItself(key, in: apps)
             case nil: break
             }
         }

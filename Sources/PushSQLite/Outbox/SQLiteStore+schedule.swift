@@ -103,7 +103,7 @@ private enum SenderRight {
         switch found {
         case (.admin?, _, _)?: self = .everything(in: nil)
         case (.publisher?, _, let apps)?: self = .everything(in: apps)
-        case (.device?, let key, let apps)?: self = .toItself(key, in: apps)
+        case (.device?, let key, let apps)?, (.viewer?, let key, let apps)?: self = .toItself(key, in: apps)
         case (nil, _, _)?, nil: self = .nothing
         }
     }

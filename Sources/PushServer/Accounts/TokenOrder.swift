@@ -8,7 +8,7 @@ struct TokenOrder {
     let lifetime: Duration
 
     /// Reads a request's body. The default lifetime is `usual`. The default scopes are `scopes`,
-    /// or else the role's usual scopes, which are all but `manage`.
+    /// or else the role's usual scopes.
     ///
     /// Throws an `invalid-member` problem for a scope that the role cannot have, or a lifetime
     /// beyond the maximum.

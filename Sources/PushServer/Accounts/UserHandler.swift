@@ -21,10 +21,12 @@ struct UserHandler: Handler {
             ) {
                 try await self.addUser($0)
             },
-            Route(.get, Paths.users, .atLeast(.admin, .manage), query: ["cursor", "after", "limit"]) {
+            Route(.get, Paths.users, .atLeast(.admin, .manage, seeing: .view), query: ["cursor", "after", "limit"]) {
                 try await self.listUsers($0)
             },
-            Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage)) { try await self.showUser($0) },
+            Route(.get, Paths.user("{id}"), .atLeast(.admin, .manage, seeing: .view)) {
+                try await self.showUser($0)
+            },
             Route(
                 .patch,
                 Paths.user("{id}"),

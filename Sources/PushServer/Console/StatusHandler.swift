@@ -19,7 +19,7 @@ struct StatusHandler: Handler {
     private static let maximumServers = 100
 
     var routes: [Route] {
-        [Route(.get, Paths.status, .atLeast(.admin, .manage)) { try await self.showStatus($0) }]
+        [Route(.get, Paths.status, .atLeast(.admin, .manage, seeing: .view)) { try await self.showStatus($0) }]
     }
 
     private func showStatus(_ context: RequestContext) async throws -> Response {

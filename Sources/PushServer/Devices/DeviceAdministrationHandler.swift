@@ -12,7 +12,7 @@ struct DeviceAdministrationHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.devices, .atLeast(.admin, .manage), query: ["user", "cursor", "limit"]) {
+            Route(.get, Paths.devices, .atLeast(.admin, .manage, seeing: .view), query: ["user", "cursor", "limit"]) {
                 try await self.listDevices($0)
             },
             Route(.delete, Paths.device("{id}"), .atLeast(.admin, .manage)) { try await self.deleteDevice($0) },
@@ -33,9 +33,10 @@ struct DeviceAdministrationHandler: Handler {
             try await $0.deviceEntries(of: user, after: last, limit: size + 1)
         }
         let shown = devices.prefix(size)
+        let showsHandles = try context.known.isManaging
         return Response(
             page: "Devices",
-            shown.map(\.json),
+            shown.map { $0.json(showsHandle: showsHandles) },
             cursor: (shown.last?.place ?? last)?.cursor,
             hasMore: devices.count > size
         )
@@ -70,7 +71,8 @@ extension DevicePlace {
 }
 
 extension DeviceEntry {
-    fileprivate var json: JSONValue {
+    /// A viewer sees no handle, not even its ends.
+    fileprivate func json(showsHandle: Bool) -> JSONValue {
         var (app, platform, environment) = (JSONValue.null, JSONValue.null, JSONValue.null)
         var (handle, tags) = (JSONValue.null, [JSONValue]())
         var (retiredAt, reason) = (JSONValue.null, JSONValue.null)
@@ -81,7 +83,7 @@ extension DeviceEntry {
             name = "registered"
             (app, platform) = (.string(sender.app.description), .string(sender.name))
             environment = .string(place.rawValue)
-            handle = .string(address.masked)
+            if showsHandle { handle = .string(address.masked) }
             tags = ownTags.map { .string($0.description) }
         case .retired(let date, let text):
             name = "retired"

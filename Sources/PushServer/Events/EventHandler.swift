@@ -4,7 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists events: all of them for administrators, those of their own notifications for publishers.
+/// Lists events: all of them for administrators and viewers, those of their own notifications for
+/// publishers.
 struct EventHandler: Handler {
     let reports: ReportReader
     /// Whether events are stored.
@@ -12,7 +13,7 @@ struct EventHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, Paths.events, .atLeast(.publisher, .send), query: ["cursor", "since", "limit"]) {
+            Route(.get, Paths.events, .atLeast(.publisher, .send, seeing: .view), query: ["cursor", "since", "limit"]) {
                 try await self.listEvents($0)
             }
         ]
@@ -29,7 +30,7 @@ struct EventHandler: Handler {
         )
         guard self.isOn else { throw Problem(.notFound, "events are not configured; set events.keep") }
         let user = try context.user
-        let sender = user.role == .admin ? nil : user
+        let sender = user.role.seesAll ? nil : user
         let page = try await self.reports.run { reader in
             try await reader.events(after: start, ofSender: sender, limit: limit)
         }

@@ -4,6 +4,8 @@ package enum LocalPaths {
     package static let daemon = "/local/daemon"
     /// Exports and imports users as lines.
     package static let users = "/local/users"
+    /// Shows all data of a user.
+    package static let userData = "/local/user-data"
     /// Verifies that nobody has changed the audit.
     package static let audit = "/local/audit"
     /// Makes the daemon read the keyring again.

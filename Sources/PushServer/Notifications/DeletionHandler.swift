@@ -39,8 +39,8 @@ struct DeletionHandler: Handler {
             switch role {
             case .admin where maySend: [.recallAsSender, .dismiss, .recallAsAdministrator]
             case .publisher where maySend: [.recallAsSender, .dismiss]
-            case .device where maySend: [.dismiss, .cancelAsSender]
-            case .admin, .publisher, .device: [.dismiss]
+            case .device where maySend, .viewer where maySend: [.dismiss, .cancelAsSender]
+            case .admin, .publisher, .viewer, .device: [.dismiss]
             }
         }
     }
@@ -75,7 +75,7 @@ struct DeletionHandler: Handler {
     ) async throws -> ReadMark? {
         let preconditions = Preconditions(context.request.head)
         let reader = context.reader
-        let maySeeOwn = user.role >= .publisher
+        let maySeeOwn = user.role.includes(.publisher)
         let found = try await reader.notification(id, for: user.id, alsoAsSender: maySeeOwn, now: context.now)
         guard let found else {
             // A user who cannot fetch the notification may still recall it, but has no

@@ -21,7 +21,7 @@ struct DeliveryReportHandler: Handler {
             Route(
                 .get,
                 "\(Paths.notifications)/{id}/deliveries",
-                .atLeast(.publisher, .send),
+                .atLeast(.publisher, .send, seeing: .view),
                 query: ["cursor", "limit", "counts"]
             ) { try await self.listDeliveries($0) }
         ]
@@ -39,10 +39,8 @@ struct DeliveryReportHandler: Handler {
             case "part": DeliveryCounts.stepsOfPart
             default: throw Problem(.invalidParameter, "counts must be all or part")
             }
-        let user = try context.user
-        let (sender, now) = (user.role == .admin ? nil : user.id, context.now)
-        let id = try await self.visible.actionable(context)
-        guard try await context.reader.isThere(id, from: sender, now: now) else { throw Problem(.notFound) }
+        let now = context.now
+        let id = try await self.visible.reportable(context)
         let sendAt = try await context.reader.sendTime(of: id)
         let (counts, isComplete) = try await self.counts.counts(of: id, steps: steps, now: now) { device in
             try await self.reports.run {

@@ -25,7 +25,7 @@ struct FailureHandler: Handler {
             Route(
                 .get,
                 Paths.deliveries,
-                .atLeast(.admin, .manage),
+                .atLeast(.admin, .manage, seeing: .view),
                 query: ["state", "since", "app", "user", "cursor", "limit"]
             ) { try await self.listFailures($0) }
         ]

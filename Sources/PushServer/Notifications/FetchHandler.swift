@@ -33,7 +33,7 @@ final class FetchHandler: Handler {
     private func fetch(_ context: RequestContext) throws -> Step {
         let id = try self.visible.id(in: context)
         let caller = try context.known
-        let (user, sends, now) = (caller.user.id, caller.user.role >= .publisher, context.now)
+        let (user, sends, now) = (caller.user.id, caller.user.role.includes(.publisher), context.now)
         if let reader = context.reader.immediate {
             return try self.answer(id, reader.notification(id, for: user, alsoAsSender: sends, now: now), context)
         }

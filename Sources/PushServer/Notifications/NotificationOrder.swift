@@ -91,7 +91,7 @@ struct NotificationOrder {
     /// The payload as JSON text. Throws a problem if the user may not send this order, or its
     /// payload is too large.
     func payload(from user: User, _ settings: ServerSettings) throws(Problem) -> [UInt8] {
-        guard user.role >= .publisher || self.isOnly(for: user.name) else {
+        guard user.role.includes(.publisher) || self.isOnly(for: user.name) else {
             throw Problem(.forbidden, "the role device may send only to its own user")
         }
         let payload = self.payload.bytes

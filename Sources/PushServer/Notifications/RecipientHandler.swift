@@ -14,7 +14,7 @@ struct RecipientHandler: Handler {
 
     var routes: [Route] {
         let path = self.isLocal ? "\(LocalPaths.recipients)/{id}" : "\(Paths.notifications)/{id}/recipients"
-        let access = self.isLocal ? Access.atLeast(.admin, .manage) : .atLeast(.publisher, .send)
+        let access = self.isLocal ? Access.atLeast(.admin, .manage) : .atLeast(.publisher, .send, seeing: .view)
         return [Route(.get, path, access, query: ["cursor", "limit"]) { try await self.listRecipients($0) }]
     }
 
@@ -23,10 +23,7 @@ struct RecipientHandler: Handler {
         let query = try Query(context.request.head.query)
         let limit = try query.limit
         let start = try query.start { text in Int64(text).flatMap { $0 > 0 ? $0 : nil } }
-        let user = try context.user
-        let id = try await self.visible.actionable(context)
-        let sender = user.role == .admin ? nil : user.id
-        guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
+        let id = try await self.visible.reportable(context)
         // Reading one more than the limit reveals whether there are more.
         let entries = try await self.reports.run {
             try await $0.recipients(of: id, after: start ?? 0, limit: limit + 1)

@@ -18,7 +18,7 @@ struct VisibleNotifications: Sendable {
         let found = try await context.reader.notification(
             id,
             for: user.id,
-            alsoAsSender: user.role >= .publisher,
+            alsoAsSender: user.role.includes(.publisher),
             now: context.now
         )
         return (id, try self.visible(found, to: user))
@@ -35,6 +35,16 @@ struct VisibleNotifications: Sendable {
     func actionable(_ context: RequestContext) async throws -> NotificationID {
         let id = try self.id(in: context)
         guard try await self.usable([id], context) == [id] else { throw Problem(.notFound) }
+        return id
+    }
+
+    /// The id in the path, for a report on the notification. Throws a `not-found` problem unless
+    /// the caller has sent it or sees all.
+    func reportable(_ context: RequestContext) async throws -> NotificationID {
+        let user = try context.user
+        let id = try await user.role.seesAll ? self.id(in: context) : self.actionable(context)
+        let sender = user.role.seesAll ? nil : user.id
+        guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
         return id
     }
 

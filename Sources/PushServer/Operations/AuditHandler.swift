@@ -13,7 +13,7 @@ struct AuditHandler: Handler {
             Route(
                 .get,
                 Paths.audit,
-                .atLeast(.admin, .manage),
+                .atLeast(.admin, .manage, seeing: .view),
                 query: ["cursor", "before", "limit", "words", "action"]
             ) {
                 try await self.listAudit($0)

@@ -18,7 +18,9 @@ struct MetricHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.get, "/metrics", .atLeast(.admin, .manage), hosts: .addresses) { try await self.showMetrics($0) }
+            Route(.get, "/metrics", .atLeast(.admin, .manage, seeing: .metrics), hosts: .addresses) {
+                try await self.showMetrics($0)
+            }
         ]
     }
 

@@ -8,8 +8,9 @@ internal import SocketHTTP
 /// The callers that may use a route.
 enum Access: Sendable, Hashable {
     case anybody
-    /// Callers with the role or a higher one; a token needs the scopes, too.
-    case atLeast(Role, Scopes)
+    /// Callers whose role includes this one; a token needs the scopes, too. Also callers who see
+    /// all users, with the scope `seeing`; empty: none.
+    case atLeast(Role, Scopes, seeing: Scopes = [])
 }
 
 /// The hosts that a route accepts in addition to `server.names`: probes and scrapers use the
@@ -151,7 +152,7 @@ final class Route: Sendable {
 
     /// Whether it serves administrative callers, whose tokens need the scope `manage`.
     var isAdministrative: Bool {
-        guard case .atLeast(_, let scopes) = self.access else { return false }
+        guard case .atLeast(_, let scopes, _) = self.access else { return false }
         return scopes.contains(.manage)
     }
 

@@ -190,7 +190,7 @@ package final class Authenticator: Sendable {
         // The user may have lost rights that the claims gave.
         if let issued = caller.issued {
             let newest = try await reader.issuedAccount(of: user)
-            return user.role >= caller.user.role && caller.user.apps.isSubset(of: user.apps)
+            return user.role.includes(caller.user.role) && caller.user.apps.isSubset(of: user.apps)
                 && user.passwordNumber == caller.user.passwordNumber && issued.token.isGood(for: user, newest)
         }
         guard case .basic = credentials else { return true }

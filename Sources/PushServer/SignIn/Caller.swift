@@ -49,13 +49,20 @@ final class Caller: Sendable {
         self.expiresAt.map { now < $0 } ?? true
     }
 
+    /// Whether the caller may manage all users.
+    var isManaging: Bool { self.user.role == .admin && self.scopes?.contains(.manage) ?? true }
+
     /// Throws a `forbidden` problem if the role is too low, and `InsufficientScope` if only the
     /// token lacks a scope.
     func check(for access: Access) throws {
-        guard case .atLeast(let role, let scopes) = access else { return }
-        guard self.user.role >= role else { throw Problem(.forbidden) }
-        guard let own = self.scopes, !own.isSuperset(of: scopes) else { return }
-        throw InsufficientScope(required: scopes, missing: scopes.subtracting(own))
+        guard case .atLeast(let role, let scopes, let seeing) = access else { return }
+        let maySee = self.user.role.seesAll && !seeing.isEmpty
+        if maySee, self.scopes?.isSuperset(of: seeing) ?? true { return }
+        // A viewer needs another scope than a role that changes something.
+        let required = self.user.role.includes(role) ? scopes : seeing
+        guard maySee || self.user.role.includes(role) else { throw Problem(.forbidden) }
+        guard let own = self.scopes, !own.isSuperset(of: required) else { return }
+        throw InsufficientScope(required: required, missing: required.subtracting(own))
     }
 }
 

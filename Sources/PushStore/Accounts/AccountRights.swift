@@ -16,13 +16,13 @@ package struct AccountRights: Sendable, Hashable {
         self.init(role: role, apps: Set(storedApps: storedApps))
     }
 
-    /// Whether a change gives the account a higher role or another app; `nil` leaves a property as
-    /// it is.
+    /// Whether a change gives the account a right of another role or another app; `nil` leaves a
+    /// property as it is.
     ///
     /// Sessions and codes end then: a token on an old phone must not gain rights that it did not
     /// have when it was issued. Administrators have all apps.
     package func gains(_ role: Role?, _ apps: Set<AppName>?) -> Bool {
         let isNewApp = apps.map { !$0.isSubset(of: self.apps) } ?? false
-        return role.map { $0 > self.role } ?? false || isNewApp && self.role != .admin
+        return role.map { !self.role.includes($0) } ?? false || isNewApp && self.role != .admin
     }
 }

@@ -18,7 +18,7 @@ package struct IssuedRights: Sendable, Hashable {
     /// Whether the other rights include all of these.
     package func isWithin(_ others: IssuedRights, of user: User) -> Bool {
         let (role, most) = (self.role ?? user.role, others.role ?? user.role)
-        return role <= most && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
+        return most.includes(role) && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
             && self.scopes(as: role).isSubset(of: others.scopes(as: most))
     }
 
@@ -92,7 +92,7 @@ package struct IssuedToken: Sendable, Hashable {
         guard self.isOfOwner(of: stored) else { return false }
         guard let stored, self.isOlder(than: stored) else { return true }
         let rights = self.account.rights
-        return rights.isWithin(stored.rights, of: user) && (rights.role ?? user.role) <= user.role
+        return rights.isWithin(stored.rights, of: user) && user.role.includes(rights.role ?? user.role)
             && (rights.apps ?? user.apps).isSubset(of: user.apps)
     }
 }

@@ -57,6 +57,7 @@ extension Role {
         case .device: 1
         case .publisher: 2
         case .admin: 3
+        case .viewer: 4
         }
     }
 

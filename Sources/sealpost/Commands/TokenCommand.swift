@@ -26,7 +26,7 @@ struct TokenCommand: AsyncParsableCommand {
         @Option(
             name: .customLong("scope"),
             help:
-                "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Default: all of the user's role but manage."
+                "\(Scopes.all.names.joined(separator: ", ")); may be repeated. Default: fetch, send and register."
         )
         var scopes: [String] = []
 

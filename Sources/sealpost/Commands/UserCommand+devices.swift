@@ -21,7 +21,7 @@ extension UserCommand {
 
         @Option(
             name: .customLong("scope"),
-            help: "A scope of the token; may be repeated. Default: all of the user's role but manage."
+            help: "A scope of the token; may be repeated. Default: fetch, send and register."
         )
         var scopes: [String] = []
 

@@ -40,6 +40,32 @@ extension UserCommand {
         }
     }
 
+    struct PersonalData: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "data",
+            abstract: "Print all stored data of a user, as a JSON document.",
+            discussion: """
+                The user's account, tokens, devices, notifications with their payloads, events and audit, for a person who asks \
+                for them. The document names what it leaves out; the audit records the export.
+                """
+        )
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
+
+        func run() async throws {
+            try await reportingErrors(json: self.output.json, using: self.options.file) {
+                let target = "\(LocalPaths.userData)/\(try self.user.segment)"
+                try await self.user.asking(try self.options.load()) { administration in
+                    try await administration.lines("GET", target, into: ()) { _, line in
+                        say(String(decoding: line, as: UTF8.self))
+                    }
+                }
+            }
+        }
+    }
+
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create and change users from a file, one JSON object a line.",

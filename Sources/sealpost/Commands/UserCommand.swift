@@ -10,7 +10,8 @@ struct UserCommand: AsyncParsableCommand {
         abstract: "Manage users.",
         discussion: localDiscussion,
         subcommands: [
-            Add.self, List.self, Import.self, Export.self, ChangeRole.self, ChangePassword.self, Code.self, Tags.self,
+            Add.self, List.self, Import.self, Export.self, PersonalData.self, ChangeRole.self, ChangePassword.self,
+            Code.self, Tags.self,
             Disable.self, Enable.self, Remove.self,
         ]
     )

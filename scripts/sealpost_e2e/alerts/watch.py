@@ -33,7 +33,7 @@ class Watch:
         # Alerts that have fired and cleared.
         self.fired = []
         self.token = processes.run(
-            site.sealpost, "token", "create", "ada", "--scope", "manage", cwd=site.folder, env=site.environment
+            site.sealpost, "token", "create", "ada", "--scope", "metrics", cwd=site.folder, env=site.environment
         ).strip()
 
     def __enter__(self):

@@ -32,6 +32,7 @@ SLOWEST = 1.0
 SEARCHED = 5_000
 SECRET = "biopsy-4711"
 ADMINISTRATOR = "boss"
+VIEWER = "vera"
 VIEWS = ("overview", "notifications", "users", "devices", "tokens", "audit")
 FAULTS = (
     'apns always: status 403 body {"reason":"InvalidProviderToken"}',
@@ -151,6 +152,7 @@ class Site(Asked):
         """Creates users, devices and notifications by the API."""
         for name in ("anna", "bob.miller@clinic", "dr-frank", "greta"):
             self.ask("POST", "/api/users", {"Name": name, "Password": api.PASSWORD})
+        self.ask("POST", "/api/users", {"Name": VIEWER, "Password": api.PASSWORD, "Role": "viewer"})
         for name, registration in (
             ("anna", {"Platform": "apns", "Handle": "a1" * 32}),
             ("anna", {"Platform": "fcm", "Handle": "token-anna-000000000000", "Tags": ["news"]}),
@@ -663,13 +665,28 @@ def show_kind(operator, kind):
     operator.ask(f"(() => {{ const select = {operator.find('Show')}; select.value = {json.dumps(kind)}; select.dispatchEvent(new Event('change')) }})()")
 
 
+def see_only(operator, site):
+    """The console of a viewer has no button that the server would refuse."""
+    for view in ("overview", "users", "users/anna", "devices", "notifications", f"notifications/{site.ids[1]}", "audit"):
+        operator.do(f"go {view}", f"judge {view} of a viewer")
+        if operator.ask("document.querySelector('main .problem') !== null"):
+            raise Wrong(f"{view} of a viewer shows a problem")
+        found = operator.ask("[...document.querySelectorAll('main button')].map(button => button.classList.contains('danger') ? 'danger' : button.textContent)")
+        if refused := {"danger", "Add a user", "Save", "Test", "Try now", "Try again now", "Add the tag"} & set(found):
+            raise Wrong(f"{view} of a viewer has the buttons {refused}")
+    if operator.ask("document.querySelector('nav').innerText.includes('Tokens')"):
+        raise Wrong("a viewer is led to the tokens")
+
+
 def sign_out(operator, site):
     """Signs out by the button, and by the server, which ends the session while the page is open."""
     operator.do("click Sign out", "has You are signed out.", "focused_heading after the sign-out")
     operator.reload()
     operator.has("Sign in as an administrator")
-    for name, words in (("anna", "The console needs an administrator"), (ADMINISTRATOR, "Overview")):
+    for name, words in (("anna", "The console needs an administrator"), (VIEWER, "Overview"), (ADMINISTRATOR, "Overview")):
         operator.do(f"fill Name: {name}", f"enter Password: {api.PASSWORD}", f"has {words}", f"judge {words}")
+        if name == VIEWER:
+            see_only(operator, site)
         if name != ADMINISTRATOR:
             operator.do("click Sign out", "has You are signed out.")
     operator.do("go overview", "has The last hour")

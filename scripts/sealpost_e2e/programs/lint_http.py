@@ -140,6 +140,7 @@ def tour(site, hook):
         site.ask(200, route.split(" ")[1], Prefer="handling=strict")
         site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")
         site.ask(200, route.split(" ")[1], "HEAD")
+    call(200, "GET /api/why/{id}", "/api/why/alice")
     call(308, "GET /console", user=None)
     call(200, "GET /console/", user=None)
     call(200, "GET /console/{id}", "/console/console.js", user=None)

@@ -3,6 +3,9 @@
 /** The session of the signed-in user, or null. Only this variable holds the page token. */
 export let session = null;
 
+/** Whether the user may change what the console shows. A viewer only sees it. */
+export const canManage = () => session?.Role === 'admin' && session.Scopes.includes('manage');
+
 let onEnd = () => {};
 /** Calls `action` when the server has ended the session, or no longer knows it. */
 export function whenSessionEnds(action) {

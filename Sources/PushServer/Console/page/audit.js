@@ -11,7 +11,7 @@ export const title = 'Audit';
 
 const KINDS = [['', 'Everything'], ['notification', 'Notifications'], ['user', 'Users'], ['device', 'Devices'], ['token', 'Tokens'], ['session', 'Sign-ins'], ['keys', 'Keys'], ['database', 'Backups']];
 const WORDS = {
-  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.tags': 'set the tags of', 'user.enrol': 'made a one-time code for',
+  'session.begin': 'signed in', 'user.add': 'added the user', 'user.change': 'changed the user', 'user.delete': 'deleted the user', 'user.export': 'exported the data of', 'user.tags': 'set the tags of', 'user.enrol': 'made a one-time code for',
   'token.add': 'made a token for', 'token.revoke': 'revoked the token', 'device.register': 'registered the device', 'device.claim': 'claimed the handle of the device',
   'device.move': 'took over the device', 'device.unregister': 'unregistered the device', 'device.test': 'tested the device', 'notification.send': 'sent',
   'notification.take': 'fetched the read-once', 'notification.confirm': 'confirmed the fetch of', 'notification.dismiss': 'dismissed', 'notification.recall': 'recalled', 'notification.cancel': 'cancelled a push of', 'notification.retry': 'retried a push of', 'keys.change': 'changed the keys', 'keys.rotate': 'made the data key', 'keys.remove': 'removed the data key', 'database.backup': 'backed up to', 'clock.accept': 'accepted the clock,',

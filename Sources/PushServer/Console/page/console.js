@@ -6,7 +6,7 @@ import * as notifications from './notifications.js';
 import * as overview from './overview.js';
 import * as tokens from './tokens.js';
 import * as users from './users.js';
-import {Problem, resume, session, setUp, signIn, signOut, whenSessionEnds} from './api.js';
+import {Problem, canManage, resume, session, setUp, signIn, signOut, whenSessionEnds} from './api.js';
 import {actionButton, explain, form, hush, problemBox, tell} from './act.js';
 import {field, h, update} from './dom.js';
 import {clockTime, span} from './words.js';
@@ -122,7 +122,7 @@ async function route() {
 
 function drawBar(name) {
   bar.hidden = false;
-  document.getElementById('nav').replaceChildren(h('ul', {}, Object.entries(VIEWS).map(([key, view]) =>
+  document.getElementById('nav').replaceChildren(h('ul', {}, Object.entries(VIEWS).filter(([key]) => canManage() || key !== 'tokens').map(([key, view]) =>
     h('li', {}, h('a', {href: `#/${key}`, 'aria-current': key === name ? 'page' : null}, view.title)))));
   document.querySelector('[aria-current]')?.scrollIntoView({block: 'nearest', inline: 'center'});
   drawAccount();
@@ -164,7 +164,7 @@ function drawSignIn(sentence = '', isBad = false) {
   });
   const heading = h('h1', {tabindex: '-1'}, 'Sealpost console');
   main.replaceChildren(h('div.gate', {}, h('img', {src: 'icon.svg', alt: '', width: 44, height: 44}), heading,
-    sentence ? h(`p.sentence${isBad ? '.bad' : ''}`, {role: 'status'}, sentence) : h('p.soft', {}, 'Sign in as an administrator.'), signInForm));
+    sentence ? h(`p.sentence${isBad ? '.bad' : ''}`, {role: 'status'}, sentence) : h('p.soft', {}, 'Sign in as an administrator or a viewer.'), signInForm));
   (sentence ? heading : name).focus();
 }
 
@@ -200,15 +200,15 @@ function wordsOf(problem) {
 
 /** Shows the console after the sign-in, or the missing right. */
 function begin() {
-  if (session.Role === 'admin' && session.Scopes.includes('manage')) return route();
+  if (canManage() || (session.Role === 'viewer' && session.Scopes.includes('view'))) return route();
   const isAdministrator = session.Role === 'admin';
   document.title = 'Not an administrator – Sealpost';
   drawBar('');
   document.getElementById('nav').replaceChildren();
   main.replaceChildren(h('div.gate', {},
-    h('h1', {tabindex: '-1'}, isAdministrator ? 'This session cannot manage' : 'The console needs an administrator'),
+    h('h1', {tabindex: '-1'}, isAdministrator ? 'This session cannot manage' : 'The console needs an administrator or a viewer'),
     h('p', {}, isAdministrator ? 'The session lacks the scope “manage”. Sign out, and sign in again.'
-      : `You are signed in as ${session.Name}, with the role ${session.Role}. Sign out and sign in as an administrator, or ask one to change your role.`)));
+      : `You are signed in as ${session.Name}, with the role ${session.Role}. Sign out and sign in as another user, or ask an administrator to change your role.`)));
   main.querySelector('h1').focus();
   return undefined;
 }

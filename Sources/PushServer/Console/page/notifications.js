@@ -1,6 +1,6 @@
 // Notifications: the recent ones, and the outcome of each push of one. The page requests no payloads.
 
-import {Problem, ask, path} from './api.js';
+import {Problem, ask, canManage, path} from './api.js';
 import {actionButton, ask as askFirst, form} from './act.js';
 import {badge, empty, field, h, table, update} from './dom.js';
 import {ago, at, count, platformName, plural} from './words.js';
@@ -97,7 +97,7 @@ async function showOne(page, id) {
     if (problem.status !== 404) throw problem;
     return null;
   }), answer => {
-    recall.hidden = !answer;
+    recall.hidden = !answer || !canManage();
     if (answer?.Counted === 'all') counted = answer.Counts;
     update(page.content, answer ? draw(answer, counted ?? answer.Counts, !counted, {id, refresh: page.refresh, more: () => { wanted += 500; return page.refresh(); }}) : missing());
     // The server counts very many pushes in parts; a part is shown only until the first whole count.
@@ -159,8 +159,8 @@ function stack(counts, all) {
 }
 
 function pushTable(pushes, id, refresh) {
-  // The column is left out if no row has a button.
-  const canAct = pushes.some(isWaiting);
+  // The column is left out if no row has a button, as for viewers.
+  const canAct = canManage() && pushes.some(isWaiting);
   return table('The pushes of this notification, one for each device', [
     ['Device'], ['User'], ['Platform'], ['State'], ['Attempts', {kind: 'number'}], ['Reason'], ['When'], ...(canAct ? [['Action', {kind: 'action'}]] : []),
   ], pushes.map((push, index) => ({key: push.Device ?? `gone ${index}`, cells: [

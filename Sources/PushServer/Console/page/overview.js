@@ -1,6 +1,6 @@
 // The state of the server: troubles, the last hour, lanes, servers, credentials.
 
-import {ask, path} from './api.js';
+import {ask, canManage, path} from './api.js';
 import {actionButton} from './act.js';
 import {badge, empty, h, table, update} from './dom.js';
 import {byMinute, plotCard} from './plot.js';
@@ -152,7 +152,7 @@ function pauseRow(lane, page, now) {
   const [, advice] = CAUSES[Cause] ?? ['', 'The server has paused this lane.'];
   const until = Until ? new Date(Until).getTime() : 0;
   const again = until > now ? ['The server tries again at ', at(Until), `, ${relative(until, now)}.`] : ['The server tries again with the next push.'];
-  const retry = actionButton('Try again now', async () => {
+  const retry = canManage() && actionButton('Try again now', async () => {
     await ask('POST', path(['lanes', 'retry']), {body: {Lane: lane.Name}});
     page.refresh();
     return `The lane ${lane.Name} tries again now.`;

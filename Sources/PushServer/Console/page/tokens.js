@@ -11,6 +11,7 @@ export const title = 'Tokens';
 
 const SCOPES = {
   fetch: 'Fetch notifications', send: 'Send notifications', register: 'Register devices', manage: 'Manage users and tokens (administrators only)',
+  view: 'See users, devices and deliveries (viewers and administrators)', metrics: 'Read the metrics (viewers and administrators)',
 };
 const LIFETIMES = [[3600, 'An hour'], [86400, 'A day'], [7 * 86400, 'A week'], [30 * 86400, '30 days'], [90 * 86400, '90 days'], [365 * 86400, 'A year']];
 
@@ -56,7 +57,7 @@ function add(user, reload) {
   const lifetime = h('select', {}, LIFETIMES.map(([seconds, text]) => h('option', {value: seconds, selected: seconds === 30 * 86400}, text)));
   askFirst({
     title: 'Make a token', submit: 'Make it', kind: 'primary',
-    fields: [field('User', name), h('fieldset', {}, h('legend', {}, 'Scopes'), scopes.map(([, label]) => label), h('p.hint', {}, 'A scope is what the token may do. Without a scope, it may do all that the user’s role may, except manage.')), field('Lifetime', lifetime)],
+    fields: [field('User', name), h('fieldset', {}, h('legend', {}, 'Scopes'), scopes.map(([, label]) => label), h('p.hint', {}, 'A scope is what the token may do. Without a scope, it may fetch, send and register.')), field('Lifetime', lifetime)],
     perform: async () => {
       const chosen = scopes.filter(([, label]) => label.querySelector('input').checked).map(([scope]) => scope);
       const made = await ask('POST', '/api/tokens', {body: {User: name.value.trim(), ExpiresIn: Number(lifetime.value), ...(chosen.length ? {Scopes: chosen} : {})}});

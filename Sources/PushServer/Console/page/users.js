@@ -1,6 +1,6 @@
 // Users: the list, adding one, and the rights of one.
 
-import {ask, path, session} from './api.js';
+import {ask, canManage, path, session} from './api.js';
 import {actionButton, ask as askFirst, explain, form, reveal, tell} from './act.js';
 import {deviceList} from './devices.js';
 import {VERBATIM, badge, empty, field, h, table} from './dom.js';
@@ -11,8 +11,9 @@ export const title = 'Users';
 
 const ROLES = [
   ['device', 'Device', 'registers own devices, and sends to itself'],
+  ['viewer', 'Viewer', 'also sees users, devices and deliveries, and changes nothing'],
   ['publisher', 'Publisher', 'also sends to any user, and assigns tags'],
-  ['admin', 'Administrator', 'also manages users and tokens'],
+  ['admin', 'Administrator', 'does all this, and manages users and tokens'],
 ];
 const roleName = role => ROLES.find(([value]) => value === role)?.[1] ?? role;
 const NAME = {...VERBATIM, required: true, maxlength: 100, pattern: '[\\-A-Za-z0-9_@#.]{1,100}', title: 'Letters, digits and - _ @ # . are allowed'};
@@ -27,7 +28,7 @@ const link = name => `#/users/${encodeURIComponent(name)}`;
 // MARK: All
 
 async function showAll(page) {
-  page.heading(title, h('button.primary', {type: 'button', onclick: add}, 'Add a user'));
+  page.heading(title, canManage() && h('button.primary', {type: 'button', onclick: add}, 'Add a user'));
   let redraw = () => {};
   const name = h('input', {...NAME, type: 'search', oninput: () => redraw()});
   const place = h('div', {}, h('p.loading', {}, 'Loading…'));
@@ -98,13 +99,13 @@ function add() {
 async function showOne(page, name) {
   page.heading(name);
   const signal = page.signal;
-  let user, given;
+  let user;
   try {
-    [user, given] = await Promise.all([ask('GET', path(['users', name]), {signal}), ask('GET', path(['users', name, 'tags']), {signal})]);
+    user = await ask('GET', path(['users', name]), {signal});
   } catch (problem) {
     if (problem.status !== 404) throw problem;
     page.content.replaceChildren(empty(`There is no user ${name}`, 'The user was deleted, or the name is misspelt.', h('a', {href: '#/users'}, 'All users')));
-    return;
+    return undefined;
   }
   page.heading(user.Name);
   const devices = h('div', {}, h('p.loading', {}, 'Loading…'));
@@ -120,8 +121,14 @@ async function showOne(page, name) {
   };
   const drawSwitch = () => may.querySelector('button')?.replaceChildren(user.Disabled ? 'Enable this user' : 'Disable this user');
   drawFacts();
+  if (!canManage()) {
+    page.content.replaceChildren(
+      facts, part('tags', 'Tags', tagList(user.Tags)),
+      h('section', {'aria-labelledby': 'devices'}, h('h2', {id: 'devices'}, 'Devices'), devices));
+    return deviceList(devices, user.Name, page);
+  }
   may.append(signInPart(() => user, change));
-  drawTags(tags, user.Name, given.Tags);
+  drawTags(tags, user.Name, user.Tags);
   page.content.replaceChildren(
     facts,
     part('role', 'Role and apps', roleForm(user, change)),
@@ -130,7 +137,7 @@ async function showOne(page, name) {
     h('section', {'aria-labelledby': 'devices'}, h('div.section-head', {}, h('h2', {id: 'devices'}, 'Devices'), h('a.small', {href: `#/tokens?user=${encodeURIComponent(user.Name)}`}, 'Tokens of this user')), devices),
     part('delete', 'Delete', h('p', {}, 'All devices, sessions and tokens of the user are deleted, too. This cannot be undone.'), deleteButton(user)));
   drawSwitch();
-  await deviceList(devices, user.Name, page);
+  return deviceList(devices, user.Name, page);
 }
 
 const part = (id, heading, ...content) => h('section.card.part', {'aria-labelledby': id}, h('h2', {id}, heading), h('div', {}, content));
@@ -195,12 +202,15 @@ function drawTags(place, name, tags) {
   };
   const input = h('input', {...VERBATIM, required: true, maxlength: 120, pattern: '[\\-A-Za-z0-9_@#.:]{1,120}', title: 'Letters, digits and - _ @ # . : are allowed'});
   place.replaceChildren(
-    tags.length ? h('ul.tags', {'aria-label': 'Tags'}, tags.map(tag => h('li.tag', {}, tag, h('button.quiet', {
+    tagList(tags, tag => h('button.quiet', {
       type: 'button', 'aria-label': `Remove the tag ${tag}`,
       onclick: () => save(all => all.filter(other => other !== tag), `The tag ${tag} is removed.`).catch(problem => tell(explain(problem).join(' '), true)),
-    }, '✕')))) : h('p', {}, 'The user has no tags.'),
+    }, '✕')),
     form({fields: field('Another tag', input), submit: 'Add the tag', perform: () => save(all => [...all, input.value.trim()], `The tag ${input.value.trim()} is added.`)}));
 }
+
+const tagList = (tags, button = () => null) => tags.length
+  ? h('ul.tags', {'aria-label': 'Tags'}, tags.map(tag => h('li.tag', {}, tag, button(tag)))) : h('p', {}, 'The user has no tags.');
 
 function deleteButton(user) {
   return h('button.danger', {type: 'button', onclick: () => askFirst({

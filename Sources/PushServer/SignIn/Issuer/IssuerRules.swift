@@ -47,7 +47,7 @@ package struct IssuerRules: Sendable {
     package var appsClaim: String?
     /// The configured apps.
     package var knownApps: Set<AppName> = [.usual]
-    /// `nil`: all scopes of the role except `manage`.
+    /// `nil`: the usual scopes of the role.
     package var scopes: Mapping<Scopes>?
     /// The tolerated clock skew, in seconds.
     package var leeway: TimeInterval = 30
@@ -189,7 +189,7 @@ package struct IssuerRules: Sendable {
     private func role(by claims: TokenObject) throws(TokenFault) -> Role? {
         guard let roles else { return nil }
         let values = Set(claims.texts(at: roles.claim))
-        let given = roles.values.filter { !$1.isDisjoint(with: values) }.keys.max()
+        let given = Role.allCases.last { roles.values[$0]?.isDisjoint(with: values) == false }
         guard let role = given ?? self.otherRole else { throw .account("\(roles.claim) gives no role here") }
         return role
     }

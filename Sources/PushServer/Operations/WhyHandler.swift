@@ -6,11 +6,13 @@ internal import PushStore
 internal import SocketHTTP
 
 /// Explains a user, a device or a notification: reads its state, and has `Diagnosis` decide.
-struct LocalWhyHandler: Handler {
+struct WhyHandler: Handler {
     let reports: ReportReader
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
+    /// Whether it serves the local admin socket, under a path of its own.
+    var isLocal = false
     /// The largest number of a user's devices that are read.
     private static let maximumDevices = 500
     /// The largest number of a notification's pushes that are read.
@@ -19,8 +21,9 @@ struct LocalWhyHandler: Handler {
     private static let latest = 20
 
     var routes: [Route] {
-        [
-            Route(.get, "\(LocalPaths.why)/{id}", .atLeast(.admin, .manage), query: ["notification"]) {
+        let path = self.isLocal ? LocalPaths.why : Paths.why
+        return [
+            Route(.get, "\(path)/{id}", .atLeast(.admin, .manage, seeing: .view), query: ["notification"]) {
                 try await self.explain($0)
             }
         ]
@@ -39,6 +42,7 @@ struct LocalWhyHandler: Handler {
         let (kind, sentences) = try await self.reports.run { reader in
             try await Self.sentences(about: subject, id, diagnosis, reader)
         }
+        guard kind != nil || self.isLocal else { throw Problem(.notFound, sentences.first?.text) }
         return Response(
             uncached: .object([
                 .init("Subject", .string(subject)), .init("Kind", kind.map { .string($0) } ?? .null),
