@@ -708,7 +708,7 @@ SCHEMAS = {
                 },
             )},
             "Scheduled": thing(["Count", "FirstDue"], {"Count": {"type": "integer", "minimum": 0}, "FirstDue": either("string", format="date-time")}, description="The notifications that wait for their `SendAt`."),
-            "Credentials": {"type": "array", "items": thing(["Name", "ExpiresAt"], {"Name": {"type": "string"}, "ExpiresAt": time("When it expires.")}), "description": "The certificates and secrets that expire, the nearest first; a revocation list on its last day."},
+            "Credentials": {"type": "array", "items": thing(["Name", "ExpiresAt", "Lifetime"], {"Name": {"type": "string"}, "ExpiresAt": time("When it expires."), "Lifetime": {"type": ["integer", "null"], "description": "The seconds from the start of its validity to the end; null if the server does not know them."}}), "description": "The certificates and secrets that expire, the nearest first; a revocation list on its last day."},
             "History": thing(
                 ["Seconds", "End", "Posted", "Accepted", "Failed", "Fetched", "Pending"],
                 {"Seconds": {"type": "integer", "description": "The length of a step."}, "End": time("When the last step ended.")}
