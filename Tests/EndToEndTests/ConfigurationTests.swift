@@ -268,6 +268,10 @@ import Testing
         ("events: {webhook: {rate: 1}}", "events.webhook.rate: is not known here"),
         ("senders: {x: {type: webpush}}", "senders.x: subject is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x: secretFile is missing"),
+        (
+            "senders: {x: {type: webpush, subject: a, allowedHosts: ['*'], allowPrivateAddresses: true}}",
+            "senders.x.allowPrivateAddresses: must be false with \"*\" in allowedHosts"
+        ),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),

@@ -112,6 +112,10 @@ extension SenderConfiguration.WebPush {
         self.keyFile = try section.string("keyFile") ?? self.keyFile
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        // Otherwise any user could call this machine and its network.
+        guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
+            throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
+        }
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.rate = try section.integer("rate", in: 1...1_000_000)
