@@ -227,7 +227,7 @@ SCHEMAS = {
                     "Thread": either("string", description="Apple: the thread, by which notifications are grouped."),
                     "Sound": either("string", description="The name of a sound of the app, or `default`."),
                     "Channel": either("string", description="Android: the notification channel."),
-                    "InterruptionLevel": {"enum": ["passive", "active", "time-sensitive", None], "description": "Apple: the interruption level."},
+                    "InterruptionLevel": {"enum": ["passive", "active", "time-sensitive", "critical", None], "description": "Apple: the interruption level. `critical` is for the users in `alerts.criticalPublishers` of the configuration: 400 `alert-not-allowed` otherwise."},
                     "Badge": either("integer", minimum=0, maximum=9999, description="The number on the app's icon; 0 removes it."),
                 },
             },

@@ -52,6 +52,16 @@ import Testing
         #expect(String(decoding: request.body, as: UTF8.self).hasSuffix(#""secureId":"7"}"#))
     }
 
+    @Test func aCriticalAlertIsAccepted() async throws {
+        let push = try Samples.push(priority: .high, alert: AlertSamples.text("critical", as: .interruptionLevel))
+        let outcome = try await self.withAPNs {
+            $0.envelope = .alert(AlertPlaceholder())
+        } _: { sender, _, _, _ in
+            await sender.outcome(of: push)
+        }
+        #expect(outcome == .success(Acceptance(providerID: push.attemptID.uuidString.lowercased())))
+    }
+
     @Test func oneConnectionCarriesMoreThanAThousandPushes() async throws {
         let (accepted, connections) = try await self.withAPNs { sender, apns, _, _ in
             // Before the client knows the connection's capacity, it may open another.

@@ -165,9 +165,11 @@ extension AlertPlaceholder {
         self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
         self.category = try section.constant("category")
         self.thread = try section.constant("thread")
-        let levels = InterruptionLevel.allCases.map(\.rawValue)
+        // Not critical: each alert of that level needs a sender who may use it.
+        let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)
+        self.criticalVolume = try section.integer("criticalVolume", in: 0...100) ?? self.criticalVolume
         try section.finish()
     }
 }

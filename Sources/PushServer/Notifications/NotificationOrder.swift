@@ -85,7 +85,9 @@ struct NotificationOrder {
         }
         self.isStoredByClients = try Self.choice(body, "Store", ["cacheable": true, "never": false]) ?? true
         self.isReadOnce = try body.bool("ReadOnce") ?? false
-        self.alert = try body.value("Alert").map { try AlertOrder($0, allowedBy: settings.alerts) }
+        self.alert = try body.value("Alert").map {
+            try AlertOrder($0, from: caller.name, allowedBy: settings.alerts)
+        }
     }
 
     /// The payload as JSON text. Throws a problem if the user may not send this order, or its
