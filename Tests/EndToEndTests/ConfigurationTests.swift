@@ -227,6 +227,10 @@ import Testing
             "senders: {x: {type: apns, keyFile: k, keyID: i, teamID: t, topic: o}}",
             "senders.x.envelope: choose alert (shown at once"
         ),
+        (
+            "senders: {x: {type: fcm, serviceAccount: a, apple: voip}}",
+            "senders.x.apple: must be one of alert, background"
+        ),
         ("senders: {x: {type: fcm, serviceAccount: a, apple: loud}}", "senders.x.apple: must be one of alert, backg"),
         ("senders: {x: {type: fcm, serviceAccount: a, alert: {body: b}}}", "senders.x.alert.body: is not known here"),
         (

@@ -136,23 +136,27 @@ extension SenderConfiguration.Webhook {
 
 extension ConfigurationSection {
     /// The appearance of pushes on Apple devices, with the texts of the section `alert`; `nil` if
-    /// the key is missing.
-    fileprivate func appleEnvelope(_ key: String) throws -> AppleEnvelope? {
+    /// the key is missing. Only APNs itself sends `voip`.
+    fileprivate func appleEnvelope(_ key: String, or others: [String] = []) throws -> AppleEnvelope? {
         let placeholder = try AlertPlaceholder(self.section("alert"))
-        return switch try self.string(key, oneOf: ["alert", "background"]) {
+        return switch try self.string(key, oneOf: ["alert", "background"] + others) {
         case "alert": .alert(placeholder)
         case "background": .background
+        case "voip": .voip
         default: nil
         }
     }
 
     /// The same if the operator must choose, because each choice has its price.
     fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
-        if let envelope = try self.appleEnvelope(key) { return envelope }
+        if let envelope = try self.appleEnvelope(key, or: ["voip"]) { return envelope }
         throw self.error(
             key,
             nil,
-            "choose alert (shown at once, replaced by the app's extension) or background (silent, a few an hour)"
+            """
+            choose alert (shown at once, replaced by the app's extension), background (silent, a few an hour) or \
+            voip (calls)
+            """
         )
     }
 }
