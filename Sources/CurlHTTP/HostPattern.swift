@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// A pattern of hosts that may be called: `push.example.com`, `*.notify.windows.com`, or either
 /// with a port of its own.
 ///
@@ -9,8 +11,14 @@ package struct HostPattern: Sendable, Hashable {
     private let suffix: String
     private let port: UInt16
 
-    /// The host without its star, and the port if it is a port of its own.
+    /// Every public host name, on HTTPS's default port. The text of a pattern cannot be so wide,
+    /// since each caller must decide to allow this.
+    package static let anyPublic = HostPattern(anyPublic: ())
+
+    /// The host without its star, and the port if it is a port of its own; a star alone for any
+    /// public host.
     package var name: String {
+        if self == .anyPublic { return "*" }
         let host = self.isWildcard ? String(self.suffix.dropFirst()) : self.suffix
         return self.port == 443 ? host : "\(host):\(self.port)"
     }
@@ -29,10 +37,26 @@ package struct HostPattern: Sendable, Hashable {
         self.port = url.port
     }
 
+    private init(anyPublic: Void) {
+        self.isWildcard = true
+        self.suffix = ""
+        self.port = 443
+    }
+
     package func matches(_ url: OutboundURL) -> Bool {
         guard url.port == self.port else { return false }
         // A trailing dot names the same host.
         let host = url.host.hasSuffix(".") ? url.host.dropLast() : url.host[...]
+        if self == .anyPublic { return Self.isPublicName(host) }
         return self.isWildcard ? host.count > self.suffix.count && host.hasSuffix(self.suffix) : host == self.suffix
+    }
+
+    /// Whether a host name may exist on the Internet: it has two labels or more, and its last one
+    /// is not reserved for other uses (RFC 6761 and RFC 6762).
+    package static func isPublicName(_ host: some StringProtocol) -> Bool {
+        let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
+        guard labels.count > 1, let last = labels.last, !labels.contains(where: \.isEmpty) else { return false }
+        return !["localhost", "local", "test", "invalid", "example", "internal"].contains(last)
+            && !last.utf8.allSatisfy(\.isDigit) && !host.contains(where: { "[]:".contains($0) })
     }
 }

@@ -264,8 +264,7 @@ struct ApplicationParts: Sendable {
         Daemon(
             version: Version.current,
             credentials: {
-                let ends = (self.tls?.expiries(at: Date()) ?? []) + self.senders.compactMap(\.setup.expiry)
-                return ends.map { ($0.name, $0.expiresAt) }
+                (self.tls?.expiries(at: Date()) ?? []) + self.senders.compactMap(\.setup.expiry)
             },
             pauses: { [status] in status.pauseByLane },
             retry: { [status, workIsWaiting] lane in
@@ -314,9 +313,10 @@ struct ApplicationParts: Sendable {
             + self.eventSamples
             + self.issuerSamples
             + [self.tls?.listsEnd].compactMap { $0 }.map { MetricSample(.revocationListExpiry, [:], Double($0)) }
-            + self.expiries.map { expiry in
-                let end = expiry.expiresAt.timeIntervalSince1970
-                return MetricSample(.credentialExpiry, ["credential": expiry.name], end)
+            + self.expiries.flatMap { expiry in
+                let label: KeyValuePairs = ["credential": expiry.name]
+                return [MetricSample(.credentialExpiry, label, expiry.expiresAt.timeIntervalSince1970)]
+                    + (expiry.lifetime.map { [MetricSample(.credentialLifetime, label, $0)] } ?? [])
             }
     }
 }

@@ -80,19 +80,21 @@ struct TLSSetup: Sendable {
     ) throws -> (context: TLSServerContext, ends: [CredentialExpiry], listsEnd: Int64?) {
         var identities: [TLSIdentity] = []
         var ends: [CredentialExpiry] = []
-        func record(_ key: String, _ end: Int64?) {
-            guard let end else { return }
-            ends.append(CredentialExpiry(name: key, expiresAt: Date(timeIntervalSince1970: TimeInterval(end))))
+        func record(_ key: String, _ validity: TLSValidity?) {
+            guard let validity else { return }
+            let end = Date(timeIntervalSince1970: TimeInterval(validity.end))
+            let lifetime = TimeInterval(validity.end) - TimeInterval(validity.start)
+            ends.append(CredentialExpiry(name: key, expiresAt: end, lifetime: lifetime))
         }
         let additional = configuration.additional.enumerated().map { ("\(self.path).additional.\($0)", $1) }
         for (path, files) in [(self.path, configuration.identity)] + additional {
             let identity = try self.identity(files, path: path, logger: logger)
             identities.append(identity)
-            record("\(path).certificate", identity.expiresAt)
+            record("\(path).certificate", identity.validity)
         }
         let revoked = try configuration.clientCRL.map { try self.revocationLists($0, logger: logger) }
         let authorities = try configuration.clientCA.map { try self.clientAuthorities($0, revoked: revoked) }
-        record("\(self.path).clientCA", authorities?.expiresAt)
+        record("\(self.path).clientCA", authorities?.validity)
         let context = try TLSServerContext(
             identities: identities,
             protocols: ["http/1.1"],

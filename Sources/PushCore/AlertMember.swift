@@ -21,6 +21,8 @@ package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepr
 package enum InterruptionLevel: String, Sendable, CaseIterable {
     case passive, active
     case timeSensitive = "time-sensitive"
+    /// Sounds even if the device is silent. Apple allows it to few apps.
+    case critical
 }
 
 extension AlertMember {

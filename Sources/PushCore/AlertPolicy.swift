@@ -10,6 +10,9 @@ package struct AlertPolicy: Sendable, Hashable {
     /// their template.
     package var templates: [String: PushAlert] = [:]
 
+    /// The users who may send an alert with the interruption level `critical`.
+    package var criticalPublishers: Set<Username> = []
+
     package init() {}
 
     package func allows(_ text: String, as member: AlertMember) -> Bool {

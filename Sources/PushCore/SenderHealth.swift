@@ -61,8 +61,13 @@ package struct SenderHealth: Sendable {
     package private(set) var delayCount = 0
     private var hasDoubted = false
     private var hasRefusedKind = false
+    private let hasUnrelatedHosts: Bool
 
-    package init() {}
+    /// `hasUnrelatedHosts`: Each device has named its own host, so no failure says anything about
+    /// the others, and the lane never pauses.
+    package init(hasUnrelatedHosts: Bool = false) {
+        self.hasUnrelatedHosts = hasUnrelatedHosts
+    }
 
     /// Whether a push may be sent now. A caller that gets `probe` reports the probe's answer with
     /// `record`, and its end, in every case, with `endProbe`.
@@ -118,6 +123,7 @@ package struct SenderHealth: Sendable {
         now: Date,
         jitter: Double
     ) -> HealthEvent? {
+        if self.hasUnrelatedHosts, case .failure = outcome { return nil }
         let (old, wasProbing) = (self.pause, self.isProbing)
         if outcome.isAnswer { self.answeredAt = now }
         switch outcome {
@@ -223,7 +229,7 @@ package struct SenderHealth: Sendable {
     /// pause.
     package mutating func reset() -> HealthEvent? {
         let old = self.pause
-        self = SenderHealth()
+        self = SenderHealth(hasUnrelatedHosts: self.hasUnrelatedHosts)
         return old.map { .resumed($0) }
     }
 

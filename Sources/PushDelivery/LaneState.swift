@@ -35,7 +35,7 @@ struct LaneState: Sendable {
     private var underWay = 0
     private var settlements = PendingSettlements()
     private var isStopping = false
-    var health = SenderHealth()
+    var health: SenderHealth
     /// The probe that is being sent: its result shows whether the provider has recovered.
     private var probe: LeasedDelivery?
     var pacer: Pacer?
@@ -61,6 +61,7 @@ struct LaneState: Sendable {
         self.concurrency = max(1, settings.concurrency)
         self.limit = max(1, inFlight)
         self.pacer = settings.rate.map(Pacer.init)
+        self.health = SenderHealth(hasUnrelatedHosts: settings.hasUnrelatedHosts)
     }
 
     /// The number of pushes that are being sent or whose results are not stored yet.

@@ -12,11 +12,20 @@ package struct ServerSettings: Sendable {
         package let applicationServerKey: String?
         /// Whether its devices may use Apple's sandbox.
         package let hasSandbox: Bool
+        /// Whether each push must announce a call, so that only notifications that name the
+        /// platform go there.
+        package let isForCalls: Bool
 
-        package init(_ handles: any HandleRule, applicationServerKey: String? = nil, hasSandbox: Bool = false) {
+        package init(
+            _ handles: any HandleRule,
+            applicationServerKey: String? = nil,
+            hasSandbox: Bool = false,
+            isForCalls: Bool = false
+        ) {
             self.handles = handles
             self.applicationServerKey = applicationServerKey
             self.hasSandbox = hasSandbox
+            self.isForCalls = isForCalls
         }
 
         /// Whether its devices hold an event stream open.
@@ -70,7 +79,8 @@ package struct ServerSettings: Sendable {
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
-    /// The platforms of each app, always including the default app; each list and post reads it.
+    /// The platforms of each app but those for calls, always including the default app; each list
+    /// and post reads it.
     private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy
@@ -151,13 +161,32 @@ package struct ServerSettings: Sendable {
     /// The apps that have senders, and the default app.
     var apps: Set<AppName> { Set(self.platformsByApp.keys) }
 
-    /// The platforms to which notifications of an app go; `nil` for all, if there is only one app.
+    /// The platforms to which notifications of an app go that name none; `nil` for all, if there
+    /// is only one app, and no platform is for calls.
     func platforms(of app: AppName) -> Set<Platform>? {
-        self.platformsByApp.count == 1 ? nil : self.platformsByApp[app, default: []]
+        let own = self.platformsByApp[app, default: []]
+        return self.platformsByApp.count == 1 && own.count == self.platforms.count ? nil : own
     }
 
+    /// The default and the longest lifetime of a notification to these platforms.
+    func lifetime(to platforms: Set<Platform>?) -> Duration {
+        platforms?.contains(where: self.isForCalls) == true ? min(self.lifetime, Self.longestCall) : self.lifetime
+    }
+
+    /// Whether a platform is for calls.
+    var hasCalls: Bool { self.platforms.values.contains(where: \.isForCalls) }
+
+    func isForCalls(_ platform: Platform) -> Bool {
+        self.platforms[platform]?.isForCalls ?? false
+    }
+
+    /// Later a phone must not ring for a call, even after a pause of its lane.
+    private static let longestCall = Duration.seconds(120)
+
     private static func byApp(_ platforms: [Platform: PlatformRule]) -> [AppName: Set<Platform>] {
-        Dictionary(grouping: platforms.keys, by: \.app).mapValues(Set.init).merging([.usual: []]) { own, _ in own }
+        Dictionary(grouping: platforms.keys, by: \.app)
+            .mapValues { Set($0.filter { platforms[$0]?.isForCalls == false }) }
+            .merging([.usual: []]) { own, _ in own }
     }
 
     /// The platform of that name. Throws an `unknown-platform` problem that lists the known ones.

@@ -20,8 +20,8 @@ package struct TLSClientAuthorities: Sendable {
         self.fingerprint = digest
     }
 
-    /// The earliest end of validity among them, in seconds since 1970; `nil` if none can be read.
-    package var expiresAt: Int64? { self.certificates.compactMap(X509Time.end).min() }
+    /// The validity of the one that ends first; `nil` if none can be read.
+    package var validity: TLSValidity? { X509Time.first(of: self.certificates) }
 
     /// Makes a context ask for a certificate: a client may have none, but an invalid one fails the
     /// handshake.

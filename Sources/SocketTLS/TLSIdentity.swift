@@ -46,9 +46,8 @@ package struct TLSIdentity: Sendable {
         return nil
     }
 
-    /// The earliest end of validity in the chain, in seconds since 1970; `nil` if none can be
-    /// read.
-    package var expiresAt: Int64? { self.chain.compactMap(X509Time.end).min() }
+    /// The validity of the certificate in the chain that ends first; `nil` if none can be read.
+    package var validity: TLSValidity? { X509Time.first(of: self.chain) }
 
     /// The rule for comparing a certificate's name with the name that a client requests.
     enum NameMatch {

@@ -59,6 +59,19 @@ import Testing
     }
 
     @Test(arguments: [
+        ("https://push.example.com/x", true), ("https://Push.Example.com./x", true),
+        ("https://a.b.c.example.org/", true),
+        ("https://push.example.com:8443/", false), ("https://push.example.com:80/", false), ("https://com/", false),
+        ("https://localhost/", false), ("https://a.localhost/", false), ("https://metadata.google.internal/", false),
+        ("https://printer.local/", false), ("https://a.test/", false), ("https://127.0.0.1/", false),
+        ("https://93.184.216.34/", false), ("https://0x7f.1/", false), ("https://[2606:4700::1111]/", false),
+        ("https://a..com/", false),
+    ])
+    func anyPublicHostHasAPublicNameAndTheUsualPort(url: String, matches: Bool) throws {
+        #expect(HostPattern.anyPublic.matches(try #require(OutboundURL(url))) == matches)
+    }
+
+    @Test(arguments: [
         "", "*", "*.", "*.com", "a*.example.com", "*.*.example.com", "a/b", "a?", "*.[::1]", "a b", "a:0",
     ])
     func invalidPatternsAreRefused(text: String) {

@@ -257,6 +257,10 @@ import Testing
             "senders: {x: {type: apns, keyFile: k, keyID: i, teamID: t, topic: o}}",
             "senders.x.envelope: choose alert (shown at once"
         ),
+        (
+            "senders: {x: {type: fcm, serviceAccount: a, apple: voip}}",
+            "senders.x.apple: must be one of alert, background"
+        ),
         ("senders: {x: {type: fcm, serviceAccount: a, apple: loud}}", "senders.x.apple: must be one of alert, backg"),
         ("senders: {x: {type: fcm, serviceAccount: a, alert: {body: b}}}", "senders.x.alert.body: is not known here"),
         (
@@ -280,8 +284,17 @@ import Testing
         ("alerts: {allowed: {titleKeys: ['']}}", "alerts.allowed.titleKeys: must be 1 to 100 bytes of text"),
         ("alerts: {allowed: {bodyKeys: [[a]]}}", "alerts.allowed.bodyKeys: must be a list of texts"),
         (
-            "alerts: {allowed: {interruptionLevels: [passive, critical]}}",
-            "alerts.allowed.interruptionLevels: must be one of passive, active, time-sensitive"
+            "alerts: {allowed: {interruptionLevels: [passive, loud]}}",
+            "alerts.allowed.interruptionLevels: must be one of passive, active, time-sensitive, critical"
+        ),
+        ("alerts: {criticalPublishers: ['a b']}", "alerts.criticalPublishers: \"a b\" is not a user's name"),
+        (
+            "senders: {x: {type: fcm, serviceAccount: a, apple: alert, alert: {interruptionLevel: critical}}}",
+            "x.alert.interruptionLevel: must be one of passive, active, time-sensitive"
+        ),
+        (
+            "senders: {x: {type: fcm, serviceAccount: a, apple: alert, alert: {criticalVolume: 101}}}",
+            "x.alert.criticalVolume: must be a whole number from 0 to 100"
         ),
         ("alerts: {allowed: {badge: 10000}}", "alerts.allowed.badge: must be a whole number from 0 to 9999"),
         ("alerts: {templates: {a b: {bodyKey: B}}}", "alerts.templates.a b: a template's name must be 1 to 120"),
@@ -298,6 +311,10 @@ import Testing
         ("events: {webhook: {rate: 1}}", "events.webhook.rate: is not known here"),
         ("senders: {x: {type: webpush}}", "senders.x.subject: is missing"),
         ("senders: {x: {type: webhook, url: a}}", "senders.x.secretFile: is missing"),
+        (
+            "senders: {x: {type: webpush, subject: a, allowedHosts: ['*'], allowPrivateAddresses: true}}",
+            "senders.x.allowPrivateAddresses: must be false with \"*\" in allowedHosts"
+        ),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
@@ -400,10 +417,12 @@ import Testing
             alerts:
               allowed: {titleKeys: [A, B], interruptionLevels: passive, badge: 5}
               templates: {visit: {bodyKey: VISIT, channel: visits, toastText: A visit}}
+              criticalPublishers: [ward]
             """
         let policy = try self.load(yaml).alerts
         #expect(policy.allows("B", as: .titleKey) && policy.allows("passive", as: .interruptionLevel))
         #expect(!policy.allows("C", as: .titleKey) && !policy.allows("VISIT", as: .bodyKey))
+        #expect(policy.criticalPublishers == [try #require(Username("ward"))])
         #expect(policy.allows(badge: 0) && policy.allows(badge: 5) && !policy.allows(badge: 6))
         var template = PushAlert()
         template.texts = [.bodyKey: "VISIT", .channel: "visits"]

@@ -43,6 +43,29 @@ import Testing
         }
     }
 
+    /// An app registers both of its tokens, and only a notification for the platform rings.
+    @Test func aCallAndAnAlertGoToTheirOwnTokens() async throws {
+        try await Stack.run {
+            guard case .apns(var apns) = $0.senders[Platform("apns")] else { return }
+            apns.envelope = .voip
+            $0.senders[Platform("voip")] = .apns(apns)
+        } _: { stack in
+            let client = self.client(stack)
+            try await client.register(platform: "apns", handle: self.handle)
+            try await self.client(stack).register(platform: "voip", handle: String(repeating: "cd", count: 32))
+            let bodies = [#"{"Payload":1}"#, #"{"Payload":2,"Platforms":["voip"]}"#]
+            var received: [String?] = []
+            for (number, body) in bodies.enumerated() {
+                #expect(try await stack.send(stack.request("POST", "/api/notifications", body: body)).status == 201)
+                let push = try await stack.providers.apns.pushes.acceptedPush(number + 1, within: .seconds(30))
+                received += [push.request.path.suffix(2).description, push.request.header("apns-push-type")]
+            }
+            #expect(received[0] == "ab" && received[1] != "voip")
+            #expect(Array(received[2...]) == ["cd", "voip"])
+            #expect(stack.providers.apns.pushes.received.count == 2)
+        }
+    }
+
     @Test func aProviderOutageDelaysNoOtherProvider() async throws {
         try await Stack.run { stack in
             let client = self.client(stack)

@@ -159,6 +159,21 @@ import Testing
         #expect(doctor.judge(expiry).grade == expected)
     }
 
+    @Test(arguments: [
+        (6 * 86_400.0, 129_599.0, Finding.Grade.warn), (6 * 86_400, 129_600, .ok),
+        (90 * 86_400, 22 * 86_400, .warn), (90 * 86_400, 23 * 86_400, .ok),
+        (365 * 86_400, 30 * 86_400 - 1, .warn), (365 * 86_400, 30 * 86_400, .ok), (-1, 1, .ok),
+    ])
+    func aShortCertificateIsWarnedAboutInItsLastQuarter(
+        lifetime: TimeInterval,
+        left: TimeInterval,
+        _ grade: Finding.Grade
+    ) {
+        let doctor = Doctor(configuration: self.configuration, now: Date(timeIntervalSince1970: 1_800_000_000))
+        let expiry = CredentialExpiry(name: "x", expiresAt: doctor.now + left, lifetime: lifetime)
+        #expect(doctor.judge(expiry).grade == grade)
+    }
+
     @Test func certificatesAndSendersAreCheckedForTheirExpiry() async throws {
         let providers = try Providers(folder: self.folder.path)
         var doctor = self

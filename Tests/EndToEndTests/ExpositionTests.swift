@@ -14,7 +14,7 @@ import Testing
     /// that end, a revocation list, a proxy's header.
     private static let elsewhere: Set<MetricName> = [
         .eventsWaiting, .eventsOldest, .eventsDelivered, .eventFailures, .eventsDropped, .eventsPaused, .issuerKeys,
-        .credentialExpiry, .revocationListExpiry, .identityIgnored,
+        .credentialExpiry, .credentialLifetime, .revocationListExpiry, .identityIgnored,
     ]
     private static let ofSQLite: Set<MetricName> = [.fileBytes, .freeBytes, .syncTime]
     private static let ofPostgreSQL: Set<MetricName> = [

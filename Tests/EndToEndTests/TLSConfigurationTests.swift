@@ -34,6 +34,8 @@ import Testing
         let setup = try TLSSetup(tls, handshakeTimeout: .seconds(5), logger: .silent)
         let names = setup.expiries(at: Date()).map(\.name)
         #expect(names.contains("server.tls.certificate"))
+        // The simulated authority issues for an hour in the past and thirty days.
+        #expect(setup.expiries.allSatisfy { $0.lifetime.map { abs($0 - 2_595_600) < 10 } == true })
         #expect(names.contains("server.tls.clientCRL") == isShown, "\(names)")
         #expect(!setup.expiries.map(\.name).contains("server.tls.clientCRL"))
     }

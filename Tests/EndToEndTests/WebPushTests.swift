@@ -2,8 +2,12 @@ import Foundation
 import Logging
 import PushClient
 import PushCore
+import PushDelivery
+import PushSenders
+import PushServer
 import PushSimulators
 import PushTesting
+import Reactor
 import Testing
 
 @testable import PushApplication
@@ -55,6 +59,28 @@ import Testing
     private func register(_ platform: String, _ handle: String, id: String, in stack: Stack) async throws -> Int {
         let body = #"{"Platform":"\#(platform)","Handle":\#(handle),"Tags":["canary-tag"]}"#
         return try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status
+    }
+
+    /// The listed hosts come first, and keep their pauses.
+    @Test func unlistedHostsShareALaneOfUnrelatedHosts() async throws {
+        let folder = try TemporaryFolder()
+        var webPush = SenderConfiguration.WebPush(subject: "mailto:ops@example.com")
+        webPush.keyFile = folder.file("vapid.pem")
+        webPush.allowedHosts = ["*", "a.example.com", "*.b.example.com"]
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        let setup = try SenderSetup(
+            .webPush(webPush),
+            name: Platform("webpush"),
+            on: loop,
+            streams: StreamHub(),
+            egress: Egress(),
+            tokens: APNsProviderTokens()
+        )
+        let lanes = setup.lanes.map(\.lane.description)
+        #expect(lanes == ["webpush/a.example.com", "webpush/b.example.com", "webpush/*"])
+        #expect(setup.lanes.map(\.hasUnrelatedHosts) == [false, false, true])
+        await setup.close()
     }
 
     @Test func aBrowserAndAHookGetTheIDAndNothingElse() async throws {

@@ -66,6 +66,24 @@ import Testing
         #expect(health.pause?.reason == reason)
     }
 
+    @Test(arguments: [
+        down, busy, unknown, .overloaded(reason: "o", retryAfter: .seconds(7)), .misconfigured(reason: "m"),
+        .credentialRefused(reason: "c"), .deviceGone(reason: "g"), .deviceNotFound(reason: "n"),
+    ])
+    func noFailurePausesALaneOfUnrelatedHosts(failure: SendFailure) {
+        var health = SenderHealth(hasUnrelatedHosts: true)
+        for user in 0..<100 {
+            let event = health.record(.failure(failure), user: user, isKnown: true, now: self.now, jitter: 1)
+            #expect(event == nil)
+        }
+        #expect(health.admission(now: self.now) == .go)
+        #expect(health.blameForGone == .device)
+        // An accepted push shows that the server's key is right.
+        #expect(health.blame == .unclear)
+        _ = health.record(Self.accepted, user: 1, isKnown: true, now: self.now, jitter: 1)
+        #expect(health.blame == .device)
+    }
+
     @Test func goneDevicesOfManyUsersAreKeptUntilASuccess() {
         var health = SenderHealth()
         let gone = SendOutcome.failure(.deviceGone(reason: "g"))

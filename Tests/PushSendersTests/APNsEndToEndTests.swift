@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [AppleEnvelope.background, .alert(AlertPlaceholder())])
+    @Test(arguments: [AppleEnvelope.background, .alert(AlertPlaceholder()), .voip])
     func aPushIsAcceptedAndCarriesTheIdAndNothingElse(envelope: AppleEnvelope) async throws {
         let push = try Samples.push(priority: .high, sharedCollapseID: "inbox")
         let (outcome, received) = try await self.withAPNs {
@@ -50,6 +50,32 @@ import Testing
         let names = request.headers.map(\.name).filter { !$0.hasPrefix("apns-") }
         #expect(Set(names).subtracting(["authorization", "content-length"]).isEmpty)
         #expect(String(decoding: request.body, as: UTF8.self).hasSuffix(#""secureId":"7"}"#))
+    }
+
+    /// PushKit has its own tokens: a token for alerts does not ring, and the reverse.
+    @Test(arguments: [
+        (AppleEnvelope.voip, ".voip", true), (.voip, "", false), (.alert(AlertPlaceholder()), ".voip", false),
+    ])
+    func aTokenBelongsToTheTopicOfItsKind(envelope: AppleEnvelope, suffix: String, isAccepted: Bool) async throws {
+        let push = try Samples.push()
+        let outcome = try await self.withAPNs {
+            $0.envelope = envelope
+        } _: { sender, apns, _, _ in
+            apns.devices.issue(push.handle, in: .production, topic: apns.credentials.topic + suffix)
+            return await sender.outcome(of: push)
+        }
+        let accepted = SendOutcome.success(Acceptance(providerID: push.attemptID.uuidString.lowercased()))
+        #expect(outcome == (isAccepted ? accepted : .failure(.deviceUnknown(reason: "DeviceTokenNotForTopic"))))
+    }
+
+    @Test func aCriticalAlertIsAccepted() async throws {
+        let push = try Samples.push(priority: .high, alert: AlertSamples.text("critical", as: .interruptionLevel))
+        let outcome = try await self.withAPNs {
+            $0.envelope = .alert(AlertPlaceholder())
+        } _: { sender, _, _, _ in
+            await sender.outcome(of: push)
+        }
+        #expect(outcome == .success(Acceptance(providerID: push.attemptID.uuidString.lowercased())))
     }
 
     @Test func oneConnectionCarriesMoreThanAThousandPushes() async throws {

@@ -38,6 +38,24 @@ import Testing
         #expect(request.timeout == .seconds(9))
     }
 
+    /// Apple refuses any other topic, and a phone that is offline must not ring later.
+    @Test(arguments: [Push.Priority.high, .normal])
+    func aCallIsExactlyThis(priority: Push.Priority) throws {
+        let request = try self.request(Samples.push(priority: priority, alert: AlertSamples.appointment), .voip)
+        #expect(
+            request.headers == [
+                .init("authorization", "bearer TOKEN"),
+                .init("apns-id", "8c2f9f43-7d2d-4d8b-9a55-0c1e8e6c2a11"),
+                .init("apns-push-type", "voip"),
+                .init("apns-priority", "10"),
+                .init("apns-expiration", "0"),
+                .init("apns-topic", "com.example.app.voip"),
+                .init("apns-collapse-id", "8c2f9f437d2d4d8b9a550c1e8e6c2a11"),
+            ]
+        )
+        #expect(request.bodyText == #"{"aps":{},"secureId":"7"}"#)
+    }
+
     @Test(arguments: [(Push.Priority.high, "10"), (.normal, "5")])
     func anAlertIsExactlyThis(priority: Push.Priority, expected: String) throws {
         let push = try Samples.push(id: 9_007_199_254_740_991, priority: priority)

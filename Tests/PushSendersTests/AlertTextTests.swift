@@ -42,6 +42,21 @@ import Testing
         #expect(AlertPlaceholder().aps(AlertSamples.badge) == #"{"badge":3}"#)
     }
 
+    /// A critical alert has a sound even if the sender is silent.
+    @Test(arguments: [
+        ("ping.caf", 100, #"{"critical":1,"name":"ping.caf","volume":1}"#),
+        (nil, 50, #"{"critical":1,"name":"default","volume":0.50}"#),
+        ("a \"b\"", 5, #"{"critical":1,"name":"a \"b\"","volume":0.05}"#),
+        ("ping.caf", 0, #"{"critical":1,"name":"ping.caf","volume":0.00}"#),
+    ])
+    func aCriticalAlertHasApplesSound(sound: String?, volume: Int, expected: String) {
+        var placeholder = AlertPlaceholder()
+        placeholder.sound = sound
+        placeholder.criticalVolume = volume
+        let text = placeholder.aps(AlertSamples.text("critical", as: .interruptionLevel))
+        #expect(text.contains(",\"sound\":\(expected),\"interruption-level\":\"critical\","), "\(text)")
+    }
+
     @Test func aBackgroundPushShowsNothing() throws {
         for alert in [AlertSamples.appointment, AlertSamples.badge] {
             #expect(AppleEnvelope.background.aps(of: try Samples.push(alert: alert)) == #"{"content-available":1}"#)

@@ -50,6 +50,10 @@ import Testing
             (webPush, "https://a.b/", .malformed(flaws.0)),
             (webPush, self.subscription(at: "http://a.b/"), .malformed(flaws.1)),
             (webPush, self.subscription(at: "https://c.d/"), .notAllowed("endpoint must be at *.push.apple.com, a.b")),
+            (
+                try self.anyHost(), self.subscription(at: "https://10.0.0.1/"),
+                .notAllowed("endpoint must be at a public host name, port 443")
+            ),
         ]
     }
 
@@ -60,6 +64,8 @@ import Testing
             (WebhookHandleRule(), "anything", nil), (wns, "https://a.notify.windows.com/x", nil),
             (webPush, self.subscription(at: "https://web.push.apple.com/x"), "push.apple.com"),
             (webPush, self.subscription(at: "https://a.b/x"), "a.b"),
+            (try self.anyHost(), self.subscription(at: "https://web.push.apple.com/x"), "push.apple.com"),
+            (try self.anyHost(), self.subscription(at: "https://ntfy.example.com/x"), "*"),
         ]
     }
 
@@ -69,6 +75,10 @@ import Testing
 
     private static func webPush() throws -> WebPushHandleRule {
         try WebPushHandleRule(allowedHosts: ["*.push.apple.com", "a.b"])
+    }
+
+    private static func anyHost() throws -> WebPushHandleRule {
+        try WebPushHandleRule(allowedHosts: ["*", "*.push.apple.com"])
     }
 
     private static func subscription(at endpoint: String) -> String {

@@ -13,6 +13,17 @@ import Testing
         for _ in 0..<100 { #expect(trials.admit("a", now: self.start) == .go) }
     }
 
+    @Test func aHostThatAnswersSlowlyIsLimited() {
+        var trials = HostTrials(limit: 2)
+        trials.recordAnswer(of: "a", after: .milliseconds(4999))
+        #expect(trials.admit("a", now: self.start) == .go)
+        trials.recordAnswer(of: "a", after: HostTrials.slowAnswer)
+        #expect(trials.admit("a", now: self.start) == .trial)
+        #expect(trials.admit("a", now: self.start + .seconds(1)) == .leaveAlone(.seconds(1)))
+        trials.endTrial("a")
+        #expect(trials.admit("a", now: self.start) == .trial)
+    }
+
     @Test func callsWaitHalfASecondForAHostsFirstAnswer() {
         var trials = HostTrials(limit: 4)
         for _ in 0..<2 { #expect(trials.admit("a", now: self.start) == .trial) }

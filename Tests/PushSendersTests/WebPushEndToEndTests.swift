@@ -96,6 +96,20 @@ import Testing
         #expect(outcome == .failure(.rejected(reason: "the push service's host is not in allowedHosts")))
     }
 
+    @Test(arguments: [
+        "https://127.0.0.1/x", "https://localhost/x", "https://push.example.com:8443/x", "https://intranet/x",
+    ])
+    func anyHostMeansPublicHosts(endpoint: String) async throws {
+        let outcome = try await withWebPush {
+            $0.allowedHosts = ["*"]
+        } _: { sender, service, _ in
+            let subscription = try service.makeSubscription()
+            let json = subscription.json.replacing(subscription.endpoint, with: endpoint)
+            return await sender.outcome(of: try Samples.push(handle: json))
+        }
+        #expect(outcome == .failure(.rejected(reason: "the push service's host is not in allowedHosts")))
+    }
+
     /// With a wildcard anybody can name a host that never existed: only that device is delayed.
     @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await withWebPush {

@@ -105,6 +105,29 @@ import Testing
         #expect(try await fixture.storage.lease().count == 1)
     }
 
+    /// Values, templates and members that replace a template's: each needs a listed sender.
+    @Test(arguments: [
+        #"{"InterruptionLevel":"critical"}"#, #""alarm""#, #"{"Template":"visit","InterruptionLevel":"critical"}"#,
+    ])
+    func onlyListedPublishersSendCriticalAlerts(alert: String) async throws {
+        var policy = Self.policy
+        policy.allowed[.interruptionLevel] = ["passive", "critical"]
+        policy.templates["alarm"] = PushAlert()
+        policy.templates["alarm"]?[.interruptionLevel] = "critical"
+        policy.criticalPublishers = [try #require(Username("paul"))]
+        let fixture = try await Self.fixture(policy)
+        let refusal = "Alert is critical, and alerts.criticalPublishers does not list the sender"
+        for user in ["alice", "ada"] {
+            try await Self.post(alert, user: user, fixture).expectProblem(.alertNotAllowed, refusal)
+        }
+        #expect(try await fixture.storage.lease().isEmpty)
+        #expect(try await Self.post(alert, fixture).status == .created)
+        let push = try #require(try await fixture.storage.lease().first).push
+        #expect(push.alert?[.interruptionLevel] == "critical")
+        // The list does not allow values that the other keys leave out.
+        #expect(try await Self.post(#"{"InterruptionLevel":"passive"}"#, user: "alice", fixture).status == .created)
+    }
+
     // MARK: Refused
 
     /// Every member refuses values that the configuration does not list. The error names the

@@ -116,7 +116,10 @@ struct ServerFixture: Sendable {
             troubles: { troubles },
             daemon: Daemon(
                 version: "test",
-                credentials: { [("senders.apns", Date(timeIntervalSince1970: 2_000_000_000))] },
+                credentials: {
+                    let end = Date(timeIntervalSince1970: 2_000_000_000)
+                    return [CredentialExpiry(name: "senders.apns", expiresAt: end, lifetime: 518_400)]
+                },
                 pauses: { lanes.pauses },
                 retry: { lanes.retry($0) }
             ),

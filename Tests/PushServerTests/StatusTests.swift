@@ -30,6 +30,7 @@ import Testing
                 == .array([
                     .object([
                         .init("Name", .string("senders.apns")), .init("ExpiresAt", .string("2033-05-18T03:33:20Z")),
+                        .init("Lifetime", .number(518_400)),
                     ])
                 ])
         )

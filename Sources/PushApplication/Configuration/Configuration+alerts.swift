@@ -21,6 +21,8 @@ extension AlertPolicy {
             self.templates[name] = try PushAlert(templates.section(name))
         }
         try templates.finish()
+        let publishers = try section.strings("criticalPublishers") ?? []
+        self.criticalPublishers = Set(try publishers.map { try section.username($0, "criticalPublishers") })
         try section.finish()
     }
 }
@@ -61,6 +63,11 @@ extension ConfigurationSection {
             }
         }
         return texts
+    }
+
+    fileprivate func username(_ text: String, _ key: String) throws -> Username {
+        guard let name = Username(text) else { throw self.error(key, nil, "\"\(text)\" is not a user's name") }
+        return name
     }
 
     private func checkConstant(_ text: String, _ key: String) throws {

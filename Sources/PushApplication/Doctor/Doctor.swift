@@ -10,8 +10,6 @@ import Reactor
 
 /// Checks everything that a start needs, and changes nothing: it may run while the server runs.
 package struct Doctor: Sendable {
-    /// The time before a credential's end in which it is worth a warning.
-    static let noticePeriod: TimeInterval = 30 * 86_400
     /// Below this much free space on the disk the server may stop at any time.
     static let leastSpace: UInt64 = 100 << 20
     static let comfortableSpace: UInt64 = 1 << 30
@@ -60,7 +58,7 @@ package struct Doctor: Sendable {
         let day = expiry.expiresAt.formatted(.iso8601.year().month().day())
         if left <= 0 { return Finding(.fail, expiry.name, "expired on \(day)") }
         let days = Int(left / 86_400)
-        return Finding(left < Self.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days) days")
+        return Finding(left < expiry.noticePeriod ? .warn : .ok, expiry.name, "valid until \(day), \(days) days")
     }
 
     // MARK: - Private

@@ -112,6 +112,10 @@ extension SenderConfiguration.WebPush {
         self.keyFile = try section.string("keyFile") ?? self.keyFile
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        // Otherwise any user could call this machine and its network.
+        guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
+            throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
+        }
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.rate = try section.integer("rate", in: 1...1_000_000)
@@ -132,23 +136,27 @@ extension SenderConfiguration.Webhook {
 
 extension ConfigurationSection {
     /// The appearance of pushes on Apple devices, with the texts of the section `alert`; `nil` if
-    /// the key is missing.
-    fileprivate func appleEnvelope(_ key: String) throws -> AppleEnvelope? {
+    /// the key is missing. Only APNs itself sends `voip`.
+    fileprivate func appleEnvelope(_ key: String, or others: [String] = []) throws -> AppleEnvelope? {
         let placeholder = try AlertPlaceholder(self.section("alert"))
-        return switch try self.string(key, oneOf: ["alert", "background"]) {
+        return switch try self.string(key, oneOf: ["alert", "background"] + others) {
         case "alert": .alert(placeholder)
         case "background": .background
+        case "voip": .voip
         default: nil
         }
     }
 
     /// The same if the operator must choose, because each choice has its price.
     fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
-        if let envelope = try self.appleEnvelope(key) { return envelope }
+        if let envelope = try self.appleEnvelope(key, or: ["voip"]) { return envelope }
         throw self.error(
             key,
             nil,
-            "choose alert (shown at once, replaced by the app's extension) or background (silent, a few an hour)"
+            """
+            choose alert (shown at once, replaced by the app's extension), background (silent, a few an hour) or \
+            voip (calls)
+            """
         )
     }
 }
@@ -161,9 +169,11 @@ extension AlertPlaceholder {
         self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
         self.category = try section.constant("category")
         self.thread = try section.constant("thread")
-        let levels = InterruptionLevel.allCases.map(\.rawValue)
+        // Not critical: each alert of that level needs a sender who may use it.
+        let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)
+        self.criticalVolume = try section.integer("criticalVolume", in: 0...100) ?? self.criticalVolume
         try section.finish()
     }
 }

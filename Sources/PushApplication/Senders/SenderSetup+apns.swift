@@ -38,7 +38,12 @@ extension SenderSetup {
                 otherEnvironment: sandbox == nil ? nil : Lane(name, in: environment.other)
             )
         }
-        var setup = SenderSetup(lanes, rule: .init(APNsHandleRule(), hasSandbox: sandbox != nil)) {
+        let rule = ServerSettings.PlatformRule(
+            APNsHandleRule(),
+            hasSandbox: sandbox != nil,
+            isForCalls: apns.envelope == .voip
+        )
+        var setup = SenderSetup(lanes, rule: rule) {
             for (_, credential) in credentials { await credential.close() }
         }
         setup.reload = {

@@ -32,7 +32,7 @@ extension SenderSetup {
         )
         let sender = try WebPushSender(settings, on: loop)
         let lanes = sender.handles.services.map { service in
-            LaneSettings(
+            var lane = LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
                 // All push services should speak HTTP/2; if one does not, its calls wait for a
@@ -40,6 +40,8 @@ extension SenderSetup {
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )
+            lane.hasUnrelatedHosts = service == .anyPublic
+            return lane
         }
         let rule = ServerSettings.PlatformRule(sender.handles, applicationServerKey: key.publicText)
         // The key is read at the start only, since another key would invalidate every

@@ -27,8 +27,8 @@ struct APNsRequest: Sendable {
             .init("apns-id", push.attemptID.text),
             .init("apns-push-type", self.envelope.pushType),
             .init("apns-priority", self.envelope.priority(of: push)),
-            .init("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),
-            .init("apns-topic", self.topic),
+            .init("apns-expiration", self.envelope.expiration(of: push)),
+            .init("apns-topic", self.topic + self.envelope.topicSuffix),
             .init("apns-collapse-id", push.collapseID),
         ]
         let body = "{\"aps\":\(self.envelope.aps(of: push)),\(push.idMembers)}"

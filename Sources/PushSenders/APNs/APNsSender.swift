@@ -17,9 +17,9 @@ package final class APNsSender: PushSender {
         on loop: EventLoop,
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws(SenderSettingsError) {
-        guard !settings.topic.isEmpty, settings.topic.utf8.allSatisfy(\.isVisible) else {
-            throw .badValue(field: "topic", expected: "the app's bundle identifier")
-        }
+        guard
+            !settings.topic.isEmpty, settings.topic.utf8.allSatisfy(\.isVisible), !settings.topic.hasSuffix(".voip")
+        else { throw .badValue(field: "topic", expected: "the app's bundle identifier") }
         self.token = try settings.tokens.token(key: settings.key, keyID: settings.keyID, teamID: settings.teamID)
         self.request = APNsRequest(
             endpoint: try ConnectionSettings.endpoint(settings.endpoint, field: "endpoint"),

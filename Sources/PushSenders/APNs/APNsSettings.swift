@@ -6,7 +6,7 @@ package struct APNsSettings: Sendable {
     package var key: Secret<String>
     package var keyID: String
     package var teamID: String
-    /// The app's bundle identifier.
+    /// The app's bundle identifier, without the suffix of a push type.
     package var topic: String
     package var envelope: AppleEnvelope
     package var endpoint: String

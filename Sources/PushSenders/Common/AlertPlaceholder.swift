@@ -17,6 +17,8 @@ package struct AlertPlaceholder: Sendable, Hashable {
     /// Pushes with the same thread are grouped.
     package var thread: String?
     package var interruptionLevel: InterruptionLevel?
+    /// The volume of a critical alert's sound, from 0 to 100.
+    package var criticalVolume = 100
 
     package init() {}
 
@@ -30,11 +32,22 @@ package struct AlertPlaceholder: Sendable, Hashable {
         let title = titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""
         let body = JSONText.quoted(alert?[.bodyKey] ?? self.bodyKey)
         let badge = alert?.badge.map { ",\"badge\":\($0)" } ?? ""
+        let level = alert?[.interruptionLevel] ?? self.interruptionLevel?.rawValue
+        let sound = (alert?[.sound] ?? self.sound).map(JSONText.quoted)
+        let isCritical = level == InterruptionLevel.critical.rawValue
         let others = [
-            ("sound", alert?[.sound] ?? self.sound), ("category", alert?[.category] ?? self.category),
-            ("thread-id", alert?[.thread] ?? self.thread),
-            ("interruption-level", alert?[.interruptionLevel] ?? self.interruptionLevel?.rawValue),
-        ].compactMap { name, value in value.map { ",\"\(name)\":\(JSONText.quoted($0))" } }.joined()
+            ("sound", isCritical ? self.criticalSound(named: sound) : sound),
+            ("category", (alert?[.category] ?? self.category).map(JSONText.quoted)),
+            ("thread-id", (alert?[.thread] ?? self.thread).map(JSONText.quoted)),
+            ("interruption-level", level.map(JSONText.quoted)),
+        ].compactMap { name, value in value.map { ",\"\(name)\":\($0)" } }.joined()
         return "{\"alert\":{\(title)\"loc-key\":\(body)}\(badge)\(others),\"mutable-content\":1}"
+    }
+
+    /// A critical alert always has a sound.
+    private func criticalSound(named name: String?) -> String {
+        // Apple's volume is a decimal from 0 to 1.
+        let volume = self.criticalVolume >= 100 ? "1" : "0.\(String(100 + max(0, self.criticalVolume)).dropFirst())"
+        return "{\"critical\":1,\"name\":\(name ?? "\"default\""),\"volume\":\(volume)}"
     }
 }

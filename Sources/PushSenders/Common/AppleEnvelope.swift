@@ -1,3 +1,4 @@
+internal import Foundation
 internal import PushCore
 
 /// The form of a push on an Apple device, sent by APNs itself or by FCM.
@@ -6,12 +7,18 @@ package enum AppleEnvelope: Sendable, Hashable {
     case background
     /// A placeholder that the app's extension replaces before it is shown.
     case alert(AlertPlaceholder)
+    /// A call: PushKit wakes the app, which must show the call at once. Only APNs itself sends it.
+    case voip
+
+    /// The suffix of the app's topic.
+    var topicSuffix: String { self == .voip ? ".voip" : "" }
 
     /// The value of `apns-push-type`, with which the payload must agree.
     var pushType: String {
         switch self {
         case .background: "background"
         case .alert: "alert"
+        case .voip: "voip"
         }
     }
 
@@ -21,7 +28,13 @@ package enum AppleEnvelope: Sendable, Hashable {
         switch self {
         case .background: "5"
         case .alert: push.priority == .high ? "10" : "5"
+        case .voip: "10"
         }
+    }
+
+    /// The value of `apns-expiration`. A phone that is offline now must not ring later.
+    func expiration(of push: Push) -> String {
+        self == .voip ? "0" : String(max(0, Int(push.expiresAt.timeIntervalSince1970)))
     }
 
     /// The payload's member `aps`, as JSON. Apple allows nothing visible in a background push, so
@@ -30,6 +43,7 @@ package enum AppleEnvelope: Sendable, Hashable {
         switch self {
         case .background: "{\"content-available\":1}"
         case .alert(let placeholder): placeholder.aps(push.alert)
+        case .voip: "{}"
         }
     }
 }

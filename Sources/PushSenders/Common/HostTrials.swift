@@ -23,6 +23,9 @@ struct HostTrials: Sendable {
     static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
+    /// The time after which an answer is too slow to lift the limit of its host: otherwise a host
+    /// could occupy all calls, each until just before its deadline.
+    static let slowAnswer = Duration.seconds(5)
     /// The largest number of hosts in each table.
     static let rememberedHosts = 1000
 
@@ -70,9 +73,13 @@ struct HostTrials: Sendable {
         self.trials[host] = Trial(since: trial.since, calls: trial.calls - 1)
     }
 
-    /// Records an answer of any status.
-    mutating func recordAnswer(of host: String) {
+    /// Records an answer of any status, which took that time.
+    mutating func recordAnswer(of host: String, after time: Duration = .zero) {
         self.silent[host] = nil
+        guard time < Self.slowAnswer else {
+            self.answering.remove(host)
+            return
+        }
         // An evicted host is known again after its next answer.
         if self.answering.count >= Self.rememberedHosts { self.answering.removeAll() }
         self.answering.insert(host)

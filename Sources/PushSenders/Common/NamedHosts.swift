@@ -23,9 +23,10 @@ final class NamedHosts: Sendable {
         let host = request.url.host
         let isTrial = try await self.begin(host)
         defer { if isTrial { self.trials.withLock { $0.endTrial(host) } } }
+        let start = ContinuousClock.now
         do throws(OutboundError) {
             let response = try await client.send(request)
-            self.trials.withLock { $0.recordAnswer(of: host) }
+            self.trials.withLock { $0.recordAnswer(of: host, after: start.duration(to: .now)) }
             return response
         } catch {
             if error.isSilence { self.trials.withLock { $0.recordSilence(of: host, now: .now) } }

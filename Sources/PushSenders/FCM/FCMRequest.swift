@@ -57,7 +57,7 @@ struct FCMRequest: Sendable {
     private static func apple(_ push: Push, in envelope: AppleEnvelope) -> String {
         let headers = [
             ("apns-push-type", envelope.pushType), ("apns-priority", envelope.priority(of: push)),
-            ("apns-expiration", String(max(0, Int(push.expiresAt.timeIntervalSince1970)))),
+            ("apns-expiration", envelope.expiration(of: push)),
             ("apns-collapse-id", push.collapseID),
         ].map { "\"\($0)\":\(JSONText.quoted($1))" }.joined(separator: ",")
         return "\"headers\":{\(headers)},\"payload\":{\"aps\":\(envelope.aps(of: push))}"

@@ -66,19 +66,10 @@ final class VAPIDTokens: Sendable {
     private static func isContact(_ text: String) -> Bool {
         guard text.utf8.allSatisfy(\.isVisible) else { return false }
         if text.hasPrefix("https://") {
-            return OutboundURL(text).map { Self.isPublicName($0.host) } ?? false
+            return OutboundURL(text).map { HostPattern.isPublicName($0.host) } ?? false
         }
         let address = text.dropFirst("mailto:".count).split(separator: "@", omittingEmptySubsequences: false)
         return text.hasPrefix("mailto:") && address.count == 2 && !address[0].isEmpty
-            && Self.isPublicName(String(address[1]))
-    }
-
-    /// Whether a host name may exist on the Internet: it has two labels or more, and its last one
-    /// is not reserved for other uses (RFC 6761 and RFC 6762).
-    private static func isPublicName(_ host: String) -> Bool {
-        let labels = host.lowercased().split(separator: ".", omittingEmptySubsequences: false)
-        guard labels.count > 1, let last = labels.last, !labels.contains(where: \.isEmpty) else { return false }
-        return !["localhost", "local", "test", "invalid", "example", "internal"].contains(last)
-            && !last.utf8.allSatisfy(\.isDigit) && !host.contains(where: { "[]:".contains($0) })
+            && HostPattern.isPublicName(String(address[1]))
     }
 }

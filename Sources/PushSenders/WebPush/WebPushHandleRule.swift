@@ -8,22 +8,31 @@ package struct WebPushHandleRule: HandleRule {
         package let service: HostPattern
     }
 
-    /// The allowed push services; each is a lane of its own.
+    /// The element of `allowedHosts` that allows any host at a public address, as of people who
+    /// run a UnifiedPush server.
+    package static let anyHost = "*"
+
+    /// The allowed push services; each is a lane of its own. Any host comes last, so that it takes
+    /// no device from a listed service.
     package let services: [HostPattern]
     private let expected: String
 
-    /// `allowedHosts` are the hosts of allowed endpoints; see `HostPattern`.
+    /// `allowedHosts` are the hosts of allowed endpoints: those of `HostPattern`, and `anyHost`.
     package init(allowedHosts: [String]) throws(SenderSettingsError) {
         guard !allowedHosts.isEmpty else { throw .missingField("allowedHosts") }
         var services: [HostPattern] = []
-        for text in allowedHosts {
+        for text in allowedHosts where text != Self.anyHost {
             guard let service = HostPattern(text) else {
                 throw .badValue(field: "allowedHosts", expected: "a list of hosts, such as *.push.apple.com")
             }
             services.append(service)
         }
-        self.services = services
-        self.expected = "endpoint must be at \(allowedHosts.joined(separator: ", "))"
+        let isAny = allowedHosts.contains(Self.anyHost)
+        self.services = services + (isAny ? [.anyPublic] : [])
+        self.expected =
+            isAny
+            ? "endpoint must be at a public host name, port 443"
+            : "endpoint must be at \(allowedHosts.joined(separator: ", "))"
     }
 
     package var form: HandleForm { .object(canonical: Self.canonical) }

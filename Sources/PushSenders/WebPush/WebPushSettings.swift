@@ -14,7 +14,8 @@ package struct WebPushSettings: Sendable {
     package var key: VAPIDKey
     /// The operator's contact for push services: `mailto:` or an https URL.
     package var subject: String
-    /// Hosts that a browser's endpoint may have; see `HostPattern`. Each is a lane of its own.
+    /// Hosts that a browser's endpoint may have; see `WebPushHandleRule`. Each is a lane of its
+    /// own.
     package var allowedHosts: [String]
     /// The addresses that those names may resolve to.
     package var addresses: AddressPolicy

@@ -7,7 +7,7 @@ package struct Daemon: Sendable {
     /// The program's version.
     package let version: String
     /// The certificates and secrets that expire, by their names in the configuration.
-    package let credentials: @Sendable () -> [(name: String, expiresAt: Date)]
+    package let credentials: @Sendable () -> [CredentialExpiry]
     /// The lanes of this server's senders, each with its pause, if it is paused.
     package let pauses: @Sendable () -> [Lane: Pause?]
     /// Ends the pause of a lane, if it is paused, so that its pushes are sent at once.
@@ -24,7 +24,7 @@ package struct Daemon: Sendable {
 
     package init(
         version: String = "",
-        credentials: @escaping @Sendable () -> [(name: String, expiresAt: Date)] = { [] },
+        credentials: @escaping @Sendable () -> [CredentialExpiry] = { [] },
         pauses: @escaping @Sendable () -> [Lane: Pause?] = { [:] },
         retry: @escaping @Sendable (Lane) -> Void = { _ in },
         reloadKeys: @escaping @Sendable (AuditRecord.Actor) async throws -> String? = { _ in nil },

@@ -47,6 +47,10 @@ struct StatusHandler: Handler {
                         credentials.map {
                             .object([
                                 .init("Name", .string($0.name)), .init("ExpiresAt", .string($0.expiresAt.rfc3339)),
+                                .init(
+                                    "Lifetime",
+                                    $0.lifetime.flatMap { Int(exactly: $0) }.map { .number($0) } ?? .null
+                                ),
                             ])
                         }
                     )

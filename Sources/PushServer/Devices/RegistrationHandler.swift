@@ -62,9 +62,27 @@ struct RegistrationHandler: Handler {
                 settings: self.settings,
                 confirmation: confirmation
             )
+            try await self.checkPurpose(of: registration, as: id, context)
             if let response = try await self.register(registration, as: id, context) { return response }
         }
         throw Problem(.busy, "no free notification id was found; try again")
+    }
+
+    /// Throws a problem if a device would become one for calls, or would no longer be one: its
+    /// queued pushes would move with it, and each would ring.
+    private func checkPurpose(
+        of registration: DeviceRegistration,
+        as id: RegistrationID,
+        _ context: RequestContext
+    ) async throws {
+        guard self.settings.hasCalls, let (owner, device) = try await context.reader.device(id) else { return }
+        let isForCalls = self.settings.isForCalls
+        guard try owner.id != context.user.id || isForCalls(device.platform) == isForCalls(registration.platform) else {
+            throw Problem(
+                .invalidMember,
+                "Platform is for calls, or the registered \(device.platform.name) is; register each under an id of its own"
+            )
+        }
     }
 
     /// Returns `nil` if the id of the confirmation's notification is in use.

@@ -12,7 +12,7 @@ struct AlertOrder {
     let json: JSONValue
 
     /// Throws problems that name the member and the configuration key that lists its values.
-    init(_ value: JSONValue, allowedBy policy: AlertPolicy) throws(Problem) {
+    init(_ value: JSONValue, from sender: Username, allowedBy policy: AlertPolicy) throws(Problem) {
         switch value {
         case .string(let name):
             self.alert = try Self.template(name, in: policy)
@@ -42,6 +42,10 @@ struct AlertOrder {
             self.json = .object(asked)
         default:
             throw Problem(.invalidMember, "Alert must be an object or the name of a template, not \(value.kind)")
+        }
+        let isCritical = self.alert[.interruptionLevel] == InterruptionLevel.critical.rawValue
+        guard !isCritical || policy.criticalPublishers.contains(sender) else {
+            throw Problem(.alertNotAllowed, "Alert is critical, and alerts.criticalPublishers does not list the sender")
         }
     }
 

@@ -70,14 +70,11 @@ struct NotificationOrder {
             throw Problem(.invalidMember, "To must have 1 to 20 elements")
         }
         let app = try settings.app(named: try body.string("App"), for: caller)
-        let platforms = try body.strings("Platforms")?.map { try settings.platform(named: $0, of: app) }
-        self.audience = Audience(
-            expressions,
-            of: app,
-            platforms: platforms.map(Set.init) ?? settings.platforms(of: app)
-        )
+        let named = try body.strings("Platforms")?.map { try settings.platform(named: $0, of: app) }
+        let platforms = named.map(Set.init) ?? settings.platforms(of: app)
+        self.audience = Audience(expressions, of: app, platforms: platforms)
         self.sendAt = try Self.sendAt(body, now: now)
-        self.lifetime = try Self.lifetime(body, longest: settings.lifetime)
+        self.lifetime = try Self.lifetime(body, longest: settings.lifetime(to: platforms))
         self.priority = try Self.choice(body, "Priority", ["high": .high, "normal": .normal]) ?? .high
         self.collapseKey = try body.string("CollapseKey")
         if let collapseKey, !Self.isCollapseKey(collapseKey) {
@@ -85,7 +82,9 @@ struct NotificationOrder {
         }
         self.isStoredByClients = try Self.choice(body, "Store", ["cacheable": true, "never": false]) ?? true
         self.isReadOnce = try body.bool("ReadOnce") ?? false
-        self.alert = try body.value("Alert").map { try AlertOrder($0, allowedBy: settings.alerts) }
+        self.alert = try body.value("Alert").map {
+            try AlertOrder($0, from: caller.name, allowedBy: settings.alerts)
+        }
     }
 
     /// The payload as JSON text. Throws a problem if the user may not send this order, or its

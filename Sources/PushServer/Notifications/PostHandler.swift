@@ -63,7 +63,6 @@ struct PostHandler: Handler {
     ) {
         let user = try context.user
         let caller = user.name
-        let lifetime = self.settings.lifetime
         // Checked for every form of the body, so that a misspelt value is always reported.
         let query = try Query(context.request.head.query)
         let app = try self.settings.app(named: try query["app"], for: user)
@@ -78,7 +77,7 @@ struct PostHandler: Handler {
                 to: caller,
                 of: app,
                 platforms: self.settings.platforms(of: app),
-                lifetime: lifetime
+                lifetime: self.settings.lifetime
             )
             return (order, false)
         }
@@ -90,7 +89,7 @@ struct PostHandler: Handler {
                 to: recipient,
                 of: app,
                 platforms: platforms,
-                lifetime: lifetime
+                lifetime: self.settings.lifetime(to: platforms)
             )
             return (order, false)
         case .object:

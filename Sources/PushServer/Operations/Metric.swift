@@ -25,6 +25,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case eventsOldest = "sealpost_events_oldest_waiting_seconds"
     case auditEntries = "sealpost_audit_entries_total"
     case credentialExpiry = "sealpost_credential_expiry_timestamp_seconds"
+    case credentialLifetime = "sealpost_credential_lifetime_seconds"
     case revocationListExpiry = "sealpost_revocation_list_expiry_timestamp_seconds"
     case issuerKeys = "sealpost_issuer_keys_read_timestamp_seconds"
     case clockAhead = "sealpost_clock_ahead_seconds"
@@ -96,6 +97,8 @@ package enum MetricName: String, CaseIterable, Sendable {
             "Age of the oldest event that the receiver has not acknowledged yet, in seconds; 0 if there is none."
         case .auditEntries: "Audit entries written since the database was created."
         case .credentialExpiry: "Expiry time of a credential, in seconds since 1970."
+        case .credentialLifetime:
+            "Time from the start of a credential's validity to its end, in seconds, if it is known."
         case .revocationListExpiry:
             "Expiry time of the first list of server.tls.clientCRL, in seconds since 1970; then clients are refused."
         case .issuerKeys:
@@ -155,8 +158,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"
         case .startTime, .build, .requestsRunning, .memory, .descriptors, .descriptorLimit, .pending, .overdue,
             .oldestPush, .scheduled, .scheduledLateness, .lanePaused, .eventsPaused, .eventsWaiting,
-            .eventsOldest, .credentialExpiry, .revocationListExpiry, .issuerKeys, .clockAhead, .writesWaiting,
-            .receiptsWaiting,
+            .eventsOldest, .credentialExpiry, .credentialLifetime, .revocationListExpiry, .issuerKeys, .clockAhead,
+            .writesWaiting, .receiptsWaiting,
             .longestTurn, .logBytes, .fileBytes, .freeBytes, .servers, .databaseConnections, .databaseWaiting,
             .databaseOldestWait, .standbys, .standbyLag, .oldestDayKey, .lateDayKeys, .connections:
             "gauge"

@@ -31,7 +31,7 @@ package final class APNsDevices: Sendable {
 
     package init() {}
 
-    /// Restricts the token to this environment and app from now on.
+    /// Restricts the token to this environment and topic from now on.
     package func issue(_ token: String, in environment: APNsEnvironment, topic: String) {
         self.state.withLock { $0.origins[token.lowercased()] = Origin(environment: environment, topic: topic) }
     }

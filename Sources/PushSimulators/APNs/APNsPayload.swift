@@ -47,8 +47,19 @@ struct APNsPayload {
 
     private static func isSound(_ sound: Any?) -> Bool {
         switch sound {
-        case nil, is [String: Any]: true
+        case nil: true
+        case let members as [String: Any]: members.allSatisfy(self.isPartOfSound)
         case let name as String: !name.isEmpty
+        default: false
+        }
+    }
+
+    /// The members of the sound of a critical alert.
+    private static func isPartOfSound(_ name: String, _ value: Any) -> Bool {
+        switch name {
+        case "critical": value as? Int == 0 || value as? Int == 1
+        case "name": (value as? String)?.isEmpty == false
+        case "volume": (value as? Double).map { (0...1).contains($0) } ?? false
         default: false
         }
     }

@@ -52,7 +52,8 @@ package struct APNsRules: Sendable {
             throw APNsRefusal(.badCollapseID)
         }
         try Self.checkPayload(request.body, of: type)
-        try self.devices.check(device, in: self.environment, topic: self.topic)
+        // PushKit gives an app other tokens than those for alerts.
+        try self.devices.check(device, in: self.environment, topic: self.topic + (type.topicSuffix ?? ""))
         if let date = self.expired[device] { throw APNsRefusal(.expiredToken, retiredAt: date) }
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }
     }

@@ -61,7 +61,7 @@ def run(options):
 
 
 class Resolver:
-    """DNS over UDP for `NAMES` under push.example; simultaneous questions for a name count as one."""
+    """DNS over UDP for `NAMES` under example.com; simultaneous questions for a name count as one."""
 
     def __enter__(self):
         self.asked = collections.Counter()
@@ -141,7 +141,7 @@ def reaches(address):
 def push_to_all(site, trace, resolver):
     """One browser at each name, one notification to all, until two look-ups of each changing name."""
     (site.folder / "sealpost.yaml").write_text(
-        'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*.push.example"]}\n'
+        'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*"]}\n'
     )
     command = ["strace", "--follow-forks", "--decode-fds=all", "--trace=connect", "--output", trace]
     process = site.start(command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment)
@@ -150,7 +150,7 @@ def push_to_all(site, trace, resolver):
     client = api.connect(8080)
     key = ask(client, "GET", "/api/webpush/key")["Key"]
     for name in NAMES:
-        handle = {"endpoint": f"https://{name}.push.example/{name}", "keys": {"p256dh": key, "auth": "A" * 22}}
+        handle = {"endpoint": f"https://{name}.example.com/{name}", "keys": {"p256dh": key, "auth": "A" * 22}}
         ask(client, "PUT", f"/api/register/{ask(client, 'POST', '/api/register')}", {"Platform": "webpush", "Handle": handle})
     for address in PRIVATE:
         handle = {"endpoint": f"https://{address}/", "keys": {"p256dh": key, "auth": "A" * 22}}

@@ -51,7 +51,7 @@ function troublesOf(status, now) {
   for (const one of status.Credentials) {
     const left = (new Date(one.ExpiresAt) - now) / DAY;
     if (left <= 0) found.push(['bad', `${one.Name} has expired.`, 'Replace it, and reload the server.']);
-    else if (left < 30) found.push([left < 3 ? 'bad' : 'warn', `${one.Name} expires in ${left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day')}.`, 'Replace it before then, and reload the server.']);
+    else if (urgency(one, left)) found.push([urgency(one, left), `${one.Name} expires in ${left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day')}.`, 'Replace it before then, and reload the server.']);
   }
   return found.sort((one, other) => (one[0] === 'bad' ? 0 : 1) - (other[0] === 'bad' ? 0 : 1));
 }
@@ -187,11 +187,17 @@ function nodeTable(caption, list) {
 
 // MARK: Credentials and facts
 
+// The limits in days of a year's certificate; shorter lives have a quarter and a tenth of theirs.
+function urgency({Lifetime}, left) {
+  const life = Lifetime === null ? Infinity : Lifetime / 86400;
+  return left < Math.min(3, life / 10) ? 'bad' : left < Math.min(30, life / 4) ? 'warn' : null;
+}
+
 function credentials(list, now) {
   const rows = [...list].sort((one, other) => new Date(one.ExpiresAt) - new Date(other.ExpiresAt)).map(one => {
     const left = (new Date(one.ExpiresAt) - now) / DAY;
     const words = left <= 0 ? 'expired' : left < 2 ? span(left * 86400) : plural(Math.floor(left), 'day');
-    return {key: one.Name, cells: [h('span.mono', {}, one.Name), onDay(one.ExpiresAt), left < 3 ? badge(words, 'bad') : left < 30 ? badge(words, 'warn') : words]};
+    return {key: one.Name, cells: [h('span.mono', {}, one.Name), onDay(one.ExpiresAt), urgency(one, left) ? badge(words, urgency(one, left)) : words]};
   });
   return h('section', {'aria-labelledby': 'credentials'},
     h('div.section-head', {}, h('h2', {id: 'credentials'}, 'Credentials that expire')),
