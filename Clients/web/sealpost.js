@@ -719,6 +719,15 @@ const isGone = error => error.code === 'problem' && [404, 410].includes(error.pr
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
 
+/** The server's address, relative to the page's. */
+function addressOf(server) {
+  try {
+    return new URL(server, globalThis.location?.href);
+  } catch {
+    throw new PushClientError('invalidServer', "The server's address is not a URL.");
+  }
+}
+
 /**
  * Whether requests stay on this machine. The host is from a URL, which has one spelling for each
  * address.
@@ -731,12 +740,7 @@ const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(
  */
 class Conversation {
   constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken}) {
-    let base;
-    try {
-      base = new URL(server);
-    } catch {
-      throw new PushClientError('invalidServer', "The server's address is not a URL.");
-    }
+    const base = addressOf(server);
     if (!/^https?:$/.test(base.protocol)) throw new PushClientError('invalidServer', "The server's address must begin with https:// or http://.");
     if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
@@ -1003,6 +1007,7 @@ export class IndexedStore {
     if (this.#isClosed) throw new PushClientError('unavailable', 'This client was closed.');
     const forget = () => { this.#connection = null; };
     return this.#connection ??= new Promise((done, fail) => {
+      // A browser that blocks storage for the page throws here.
       const opening = indexedDB.open(this.#name, 1);
       opening.onupgradeneeded = () => opening.result.createObjectStore('rows');
       opening.onsuccess = () => {
@@ -1015,9 +1020,11 @@ export class IndexedStore {
         done(database);
       };
       opening.onerror = () => {
-        forget();
-        fail(storeFailure(opening.error));
+        fail(opening.error);
       };
+    }).catch(error => {
+      forget();
+      throw storeFailure(error);
     });
   }
 
@@ -1318,7 +1325,7 @@ export class PushClient {
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
-    settings.server = new URL(settings.server, globalThis.location?.href).href;
+    settings.server = addressOf(settings.server).href;
     settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     const push = new PushClient(settings, await storeOf(settings));

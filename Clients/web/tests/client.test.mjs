@@ -727,7 +727,9 @@ test('http is for this machine, and without pinned keys', async () => {
   ]) {
     await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof PushClientError && error.code === 'insecureServer', host);
   }
-  await assert.rejects(open('ftp://push.example', 'unsigned'), {code: 'invalidServer'});
+  for (const server of ['ftp://push.example', 'http://', 'push']) {
+    await assert.rejects(open(server, 'unsigned'), error => error instanceof PushClientError && error.code === 'invalidServer', server);
+  }
 });
 
 // MARK: Signing out whatever happens
@@ -758,6 +760,16 @@ test('a connection that the browser has closed is opened again, for signing out,
   assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
   await assert.rejects(push.cachedInbox(), {code: 'unavailable'});
+});
+
+test('a browser that blocks its database is unavailable, and works once it allows it', async t => {
+  const {push, faults} = await keeper(t), opening = faults.open;
+  faults.open = () => { throw new DOMException('Access is denied.', 'SecurityError'); };
+  faults.closeAll();
+  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable');
+  await assert.rejects(IndexedStore.open('another'), {code: 'unavailable'});
+  faults.open = opening;
+  assert.equal((await push.cachedInbox()).notifications.length, 1);
 });
 
 test('signing out on a full disk removes everything, and calls the server at once', async t => {

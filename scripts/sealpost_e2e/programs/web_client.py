@@ -630,6 +630,25 @@ def try_store(visitor):
     )
     if found != [[True, False], 1, 1, ["a"]]:
         raise Wrong(f"two commits at once: {found}")
+    # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
+    found = visitor.ask(
+        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
+            const opened = [], opening = IDBFactory.prototype.open;
+            IDBFactory.prototype.open = function (...given) {
+                const request = opening.apply(this, given);
+                request.addEventListener('success', () => opened.push(request.result));
+                return request;
+            };
+            const store = await IndexedStore.open('trial of the store');
+            opened.forEach(database => database.close());
+            const value = await store.get('a');
+            IDBFactory.prototype.open = opening;
+            store.close();
+            return [value, opened.length];
+        })"""
+    )
+    if found != [1, 2]:
+        raise Wrong(f"after the browser has closed the connection: {found}")
 
 
 def go_offline(visitor, site, id):
