@@ -13,14 +13,21 @@
 
 import {PushClient, pushedHint, pushedID} from './sealpost.js';
 
+/**
+ * Options of this worker's clients, as of `PushClient.open`, which a page cannot store, such as a
+ * function that renews the token:
+ *
+ * ```js
+ * options.token = ({account}) => fetch('/push-token', {method: 'POST'}).then(answer => answer.json());
+ * ```
+ *
+ * `timeout` is that of a push, in seconds: browsers stop a worker after about thirty.
+ */
+export const options = {timeout: 20};
+
 const parameters = new URL(location.href).searchParams;
 /** Whether the accounts of this origin share the browser's subscription. */
 const isShared = parameters.has('shared');
-
-/**
- * The timeout of a push, in seconds. Browsers stop a worker that takes longer than about thirty.
- */
-const TIMEOUT = 20;
 
 /**
  * The content of notifications. Each function returns `{title, body}`, and any other option of
@@ -49,13 +56,13 @@ const opened = new Map();
  * An account's client, with the settings that the page used last; null if no page has opened it.
  */
 async function client(name) {
-  if (!opened.has(name)) opened.set(name, PushClient.reopen(name, {timeout: TIMEOUT}));
+  if (!opened.has(name)) opened.set(name, PushClient.reopen(name, options));
   try {
     const push = await opened.get(name);
     // The account may have signed out, or another may have signed in, since this worker started.
     if (push && !await push.isCurrent()) {
       // The old client stays open: another push may be using it, and it ends with the worker.
-      opened.set(name, PushClient.reopen(name, {timeout: TIMEOUT}));
+      opened.set(name, PushClient.reopen(name, options));
       return await opened.get(name);
     }
     if (!push) opened.delete(name);

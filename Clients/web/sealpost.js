@@ -845,6 +845,22 @@ class Conversation {
     }
   }
 
+  /** The answer of the app's own token provider, which is not the API's and has no echo. */
+  async postForToken(url, account, deadline) {
+    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    try {
+      const response = await this.fetch(url, {
+        method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({Account: account}), signal: limit.signal,
+        cache: 'no-store', credentials: 'same-origin', redirect: 'error', mode: 'same-origin',
+      });
+      if ([401, 403].includes(response.status)) return null;
+      if (!response.ok) throw offline(`The app's token provider has answered ${response.status}.`);
+      return JSON.parse(text((await this.receive(response, limit.signal)).body));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** Reads the body, up to the limit. */
   async receive(response, signal) {
     const pieces = [];
@@ -1283,7 +1299,7 @@ const DEFAULTS = {
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
 /** The settings that the worker also needs. None is secret. */
-const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared'];
+const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'token'];
 const DAY = 86_400_000;
 
 /** The keys that an app pins. There is no default: the app names the keys that it trusts. */
@@ -1311,9 +1327,11 @@ export class PushClient {
    *   answers; it detects accidents, but attackers can calculate it.
    * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
    *   skew, in seconds. `timeout`: for each call.
-   * - `token`: called when a token is needed and none is stored, or the stored one ends or is
-   *   refused. It returns the answer of `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of
-   *   the app's own backend.
+   * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
+   *   of the page's origin, to which page and worker post `{"Account": name}` with the page's
+   *   cookies; or a function, called with `{account, name}`. Both return the answer of
+   *   `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of the app's own backend. A worker
+   *   cannot call the page's function: it needs its own in `options` of `sealpost-worker.js`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
    *   page that a click opens.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
@@ -1328,6 +1346,7 @@ export class PushClient {
     settings.server = addressOf(settings.server).href;
     settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
+    if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
     await push.#begin();
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
@@ -1340,7 +1359,7 @@ export class PushClient {
     const store = await storeOf({name, ...options});
     const stored = await store.get('settings');
     if (!stored) return null;
-    const push = new PushClient({...DEFAULTS, ...stored, name, ...options}, store);
+    const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
     await push.#begin();
     return push;
   }
@@ -1401,7 +1420,8 @@ export class PushClient {
   }
 
   #sharedSettings() {
-    return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]));
+    // No database stores functions.
+    return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]).filter(([, value]) => typeof value !== 'function'));
   }
 
   /** The stored settings; this client's own if a sign-out or the browser has removed them. */
@@ -1477,7 +1497,7 @@ export class PushClient {
     await within(this.#api.deadline(), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     const deadline = this.#api.deadline();
     // The stored state is gone before the client asks for the app's token.
-    const renew = () => within(deadline, this.#newSession(), '').then(({token}) => token, () => null);
+    const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
     try {
       if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
       const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew}));
@@ -2362,13 +2382,13 @@ export class PushClient {
       if (refused !== null) return null;
       throw new PushClientError('unauthorized', 'There is no token.');
     }
-    const renewal = this.#renewal ??= this.#renew(), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
+    const renewal = this.#renewal ??= this.#renew(deadline), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
     // A renewal that never ends is abandoned: the next call starts a new one.
     return within(deadline, renewal, 'There was no token in time.').finally(forget);
   }
 
-  async #renew() {
-    const {token, expiresAt, id} = await this.#newSession();
+  async #renew(deadline) {
+    const {token, expiresAt, id} = await this.#newSession(this.account, deadline);
     await this.#change(async draft => {
       await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       if (isIdentifier(id) && !await draft.read('identity')) await draft.write('identity', {id});
@@ -2376,11 +2396,21 @@ export class PushClient {
     return `Bearer ${token}`;
   }
 
-  /** A session from the app's token provider; throws if the app has none or it returns none. */
-  async #newSession() {
-    const given = await this.#settings.token?.();
-    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: SESSIONS});
-    return {...session, id: member(given, 'account')};
+  /**
+   * A session from the app's token provider. Throws `unauthorized` if it gives none, and `offline`
+   * if it fails.
+   */
+  async #newSession(account, deadline) {
+    const {token, name} = this.#settings;
+    let given;
+    try {
+      given = typeof token === 'string' ? await this.#api.postForToken(token, account, deadline) : await token?.({account, name});
+    } catch (cause) {
+      throw cause instanceof PushClientError ? cause : offline("The app's token provider has failed.", {cause});
+    }
+    const {token: text, expiresAt} = sessionIn(typeof given === 'string' ? {Token: given, ExpiresAt: null} : given);
+    if (text === null) throw new PushClientError('unauthorized', "The app's token provider has no token.");
+    return {token: text, expiresAt, id: member(given, 'account')};
   }
 
   // MARK: Rows
@@ -2500,9 +2530,18 @@ export const isPushAvailable = () =>
 const sessionOf = token => token.startsWith('spt_') ? token.slice(0, 12) : '';
 
 function readSession(answer) {
-  const token = member(answer.json, 'token'), end = member(answer.json, 'expiresat');
-  if (typeof token !== 'string' || token === '') throw unexpected(answer, 'a session');
-  return {token, expiresAt: typeof end === 'string' && !Number.isNaN(Date.parse(end)) ? new Date(end) : null};
+  const session = sessionIn(answer.json);
+  if (session.token === null) throw unexpected(answer, 'a session');
+  return session;
+}
+
+/** A session's token and its end, null if it has none. */
+function sessionIn(json) {
+  const token = member(json, 'token'), end = member(json, 'expiresat');
+  return {
+    token: typeof token === 'string' && token !== '' ? token : null,
+    expiresAt: typeof end === 'string' && !Number.isNaN(Date.parse(end)) ? new Date(end) : null,
+  };
 }
 
 /** An id, which becomes a part of a path. */

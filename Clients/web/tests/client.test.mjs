@@ -214,6 +214,45 @@ test('a token that is refused or about to end is renewed, once for all that wait
   assert.equal(renewals, 3);
 });
 
+test('a client without its page renews the token, with the address that the page has stored or a function of the worker', async t => {
+  const server = new FakeServer(), asked = [];
+  let status = 200;
+  const fetch = async (url, options) => {
+    if (!url.startsWith('https://app.example')) return server.fetch(url, options);
+    asked.push([url, options.method, options.credentials, options.body]);
+    server.tokens.add('spt_posted');
+    return new Response('{"Token":"spt_posted","ExpiresAt":null}', {status});
+  };
+  for (const [name, token, own] of [['url', 'https://app.example/token', {}], ['function', () => 'spt_page', {token: () => 'spt_posted'}]]) {
+    const store = new MemoryStore();
+    await clientOf(t, {fetch}, {store, token, name});
+    server.tokens.clear();
+    const id = server.post('pushed'), worker = await PushClient.reopen(name, {store, fetch, timeout: 5, ...own});
+    t.after(() => worker.close());
+    if (name === 'function') server.tokens.add('spt_posted');
+    assert.equal((await worker.preview(id)).payload, 'pushed', name);
+    assert.equal(await worker.isCurrent(), true);
+    server.tokens.clear();
+    server.tokens.add('spt_first');
+  }
+  assert.deepEqual(asked, [['https://app.example/token', 'POST', 'same-origin', '{"Account":"alice"}']]);
+  server.tokens.clear();
+  const push = await clientOf(t, {fetch}, {token: 'https://app.example/token'});
+  for (const [answer, code] of [[401, 'unauthorized'], [403, 'unauthorized'], [503, 'offline']]) {
+    status = answer;
+    await assert.rejects(push.sync(), error => error instanceof PushClientError && error.code === code, code);
+  }
+});
+
+test('a provider that fails or gives nothing is an error of the client', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.tokens.clear();
+  for (const [token, code] of [[() => { throw new TypeError('Failed to fetch'); }, 'offline'], [() => null, 'unauthorized'], [() => ({Token: 7}), 'unauthorized']]) {
+    push.settings.token = token;
+    await assert.rejects(push.sync(), error => error instanceof PushClientError && error.code === code, code);
+  }
+});
+
 test('a password is shown only to a server whose answer has passed the checks', async t => {
   const server = new FakeServer(), push = await clientOf(t, server, {isIn: false}), shown = [];
   server.before = ({headers}) => { if (headers.Authorization) shown.push(headers.Authorization); };
