@@ -754,9 +754,9 @@ class Conversation {
     Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken});
   }
 
-  /** A deadline, in milliseconds since 1970, for a call that begins now. */
-  deadline(factor = 1) {
-    return Date.now() + this.timeout * 1000 * factor;
+  /** The deadline, in milliseconds since 1970, of a call that begins now, or of a part of it. */
+  deadline(part = 1) {
+    return Date.now() + this.timeout * 1000 * part;
   }
 
   /** The server's answer if it is a success or 304; throws its refusal otherwise. */
@@ -1301,6 +1301,8 @@ const DEFAULTS = {
 /** The settings that the worker also needs. None is secret. */
 const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'token'];
 const DAY = 86_400_000;
+/** The part of a sign-out's timeout that each step in the browser may take; the rest is the server's. */
+const LOCAL = 1 / 8;
 
 /** The keys that an app pins. There is no default: the app names the keys that it trusts. */
 function pinnedKeys(signatures) {
@@ -1326,7 +1328,7 @@ export class PushClient {
    *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
    *   answers; it detects accidents, but attackers can calculate it.
    * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
-   *   skew, in seconds. `timeout`: for each call.
+   *   skew, in seconds. `timeout`: for each call with all its requests, in seconds.
    * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
    *   of the page's origin, to which page and worker post `{"Account": name}` with the page's
    *   cookies; or a function, called with `{account, name}`. Both return the answer of
@@ -1443,12 +1445,12 @@ export class PushClient {
    * name, the client deletes the old one's state.
    */
   async signIn(username, password) {
-    const known = username === this.account ? await this.#identity() : null;
-    await this.#api.ask('GET', `${SESSIONS}/current`, {account: known});
+    const known = username === this.account ? await this.#identity() : null, deadline = this.#api.deadline();
+    await this.#api.ask('GET', `${SESSIONS}/current`, {account: known, deadline});
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
-    const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false});
+    const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer);
-    await this.useToken(token, {account: username, id: readAccount(answer, username), expiresAt});
+    await this.#use(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
   }
 
   /**
@@ -1458,6 +1460,10 @@ export class PushClient {
    * account's answers the client accepts.
    */
   async useToken(token, {account, id = null, expiresAt = null}) {
+    await this.#use(token, {account, id, expiresAt}, this.#api.deadline());
+  }
+
+  async #use(token, {account, id, expiresAt}, deadline) {
     let isAnother = false;
     await this.#change(async draft => {
       const settings = await this.#storedSettings(draft), known = (await draft.read('identity'))?.id;
@@ -1474,7 +1480,7 @@ export class PushClient {
     }, {isAnyEpoch: true});
     this.#announce();
     if (isAnother) await this.#closeNotifications(null);
-    await this.finishSignOuts();
+    await this.#inTurn(() => this.#sendSignOuts({deadline}));
   }
 
   /**
@@ -1490,17 +1496,16 @@ export class PushClient {
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const {account} = this, {ending, isStored} = await this.#endHere();
+    const deadline = this.#api.deadline(), {account} = this, {ending, isStored} = await this.#endHere();
     this.account = null;
     this.#announce();
     // A failure or an endless wait here must not stop the client's requests to the server.
-    await within(this.#api.deadline(), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
-    const deadline = this.#api.deadline();
+    await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
     try {
       if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
-      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew}));
+      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew, deadline}));
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -1521,7 +1526,7 @@ export class PushClient {
       made.writeClear('settings', {...settings, account: null});
       draft = made;
     };
-    const limited = promise => within(this.#api.deadline(), promise, 'The browser has not answered in time.');
+    const limited = promise => within(this.#api.deadline(LOCAL), promise, 'The browser has not answered in time.');
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
       return {ending, isStored: true};
@@ -1552,8 +1557,7 @@ export class PushClient {
   }
 
   /** Carries out the pending orders; `renew` applies only to orders of that account. */
-  async #sendSignOuts({account = null, renew} = {}) {
-    const deadline = this.#api.deadline();
+  async #sendSignOuts({account = null, renew, deadline = this.#api.deadline()} = {}) {
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
@@ -1717,7 +1721,7 @@ export class PushClient {
    * inbox was last current. If nothing is cached, the call throws instead.
    */
   async sync() {
-    const deadline = this.#api.deadline(4), unstored = new Map();
+    const deadline = this.#api.deadline(), unstored = new Map();
     let restart = null;
     try {
       // Entries that the server does not accept now must not block the fetch.
@@ -1977,7 +1981,7 @@ export class PushClient {
   /** Sends the waiting entries. Returns whether none is left. */
   async #flush() {
     try {
-      await this.#drain();
+      await this.#drain(this.#api.deadline());
       return true;
     } catch (error) {
       if (!error.allowsCached && error.code !== 'unauthorized') throw error;
@@ -1990,7 +1994,7 @@ export class PushClient {
    * Sends the waiting entries in their order; throws the error that stops it. Only one tab or
    * worker sends at a time: a repeated call would be harmless, but is unnecessary.
    */
-  async #drain(deadline = this.#api.deadline()) {
+  async #drain(deadline) {
     const drain = async () => {
       for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
         const call = await this.#read(name);
@@ -2000,8 +2004,7 @@ export class PushClient {
     if (!globalThis.navigator?.locks) return drain();
     // A tab that the browser has suspended keeps its lock: the entries then wait on, and nothing
     // else does.
-    const limit = new AbortController(), end = Math.min(deadline, this.#api.deadline());
-    const timer = setTimeout(() => limit.abort(), Math.max(0, end - Date.now()));
+    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()) / 2);
     try {
       return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
     } catch (error) {
@@ -2079,9 +2082,11 @@ export class PushClient {
   async register({tags = []} = {}) {
     if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
     if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
-    await this.startWorker();
-    const id = await this.#subscribe(tags);
-    await this.#endRegistration('stream');
+    // The wait for the user's permission does not count.
+    const deadline = this.#api.deadline();
+    await this.#startWorker(deadline);
+    const id = await this.#subscribe(tags, deadline);
+    await this.#endRegistration('stream', deadline);
     return id;
   }
 
@@ -2101,7 +2106,7 @@ export class PushClient {
     const isOfSession = !session || stored.session === sessionOf(session.token);
     // A clock that was set back does not make a registration younger.
     if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return stored.id;
-    return this.#subscribe(stored.tags);
+    return this.#subscribe(stored.tags, this.#api.deadline());
   }
 
   /** The id of this device's registration; null if it has none. */
@@ -2123,7 +2128,7 @@ export class PushClient {
   /** Ends this device's registration and its subscription. Ending it again does nothing. */
   async unregister() {
     await this.#unsubscribe();
-    await this.#endRegistration('registration');
+    await this.#endRegistration('registration', this.#api.deadline());
   }
 
   /**
@@ -2131,6 +2136,10 @@ export class PushClient {
    * their start.
    */
   async startWorker() {
+    await this.#startWorker(this.#api.deadline());
+  }
+
+  async #startWorker(deadline) {
     const {worker, scope, name} = this.#settings;
     const url = new URL(worker, location.href);
     if (this.#settings.isDeviceShared) url.searchParams.set('shared', '');
@@ -2140,12 +2149,12 @@ export class PushClient {
     if (!location.href.startsWith(registered.scope)) {
       throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
-    await navigator.serviceWorker.ready;
+    await within(deadline, navigator.serviceWorker.ready, 'The worker has not started in time.');
   }
 
-  async #subscribe(tags) {
+  async #subscribe(tags, deadline) {
     const query = this.#settings.app ? [['app', this.#settings.app]] : [];
-    const answer = await this.#call('GET', '/api/webpush/key', {query}), key = member(answer.json, 'key');
+    const answer = await this.#call('GET', '/api/webpush/key', {query, deadline}), key = member(answer.json, 'key');
     if (typeof key !== 'string') throw unexpected(answer, 'a key');
     const {pushManager} = await this.#worker();
     let subscription = await pushManager.getSubscription();
@@ -2156,32 +2165,34 @@ export class PushClient {
       await subscription.unsubscribe();
       subscription = null;
     }
-    subscription ??= await pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key});
+    subscription ??= await within(
+      deadline, pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}), "The browser's push service has not answered in time.",
+    );
     const handle = subscription.toJSON();
     const body = {Platform: 'webpush', Handle: handle, Tags: tags};
     if (this.#settings.isDeviceShared) body.Shared = true;
-    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.isDeviceShared});
+    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.isDeviceShared}, deadline);
   }
 
   /**
    * Registers under the stored id; if the server says that it is gone, registers once under a new
    * one.
    */
-  async #register(name, body, details) {
+  async #register(name, body, details, deadline) {
     if (this.#settings.app) body.App = this.#settings.app;
-    const put = id => this.#call('PUT', `/api/register/${id}`, {body});
+    const put = id => this.#call('PUT', `/api/register/${id}`, {body, deadline});
     // Stores the id before the server has it, so that a sign-out names it even during the request
     // or after a lost answer.
     const note = async id => {
       await this.#change(async draft => draft.write(name, {id, date: 0, ...details, handle: null}));
       return id;
     };
-    let id = (await this.#read(name))?.id ?? await note(await this.#requestID());
+    let id = (await this.#read(name))?.id ?? await note(await this.#requestID(deadline));
     try {
       await put(id);
     } catch (error) {
       if (error.problem?.code !== 'registration-gone') throw error;
-      id = await note(await this.#requestID());
+      id = await note(await this.#requestID(deadline));
       await put(id);
     }
     const session = sessionOf((await this.#read('session'))?.token ?? '');
@@ -2189,19 +2200,19 @@ export class PushClient {
     return id;
   }
 
-  async #endRegistration(name) {
+  async #endRegistration(name, deadline) {
     const stored = await this.#read(name);
     if (!stored) return;
     try {
-      await this.#call('DELETE', `/api/register/${stored.id}`);
+      await this.#call('DELETE', `/api/register/${stored.id}`, {deadline});
     } catch (error) {
       if (!isGone(error)) throw error;
     }
     await this.#change(async draft => draft.remove(name));
   }
 
-  async #requestID() {
-    const answer = await this.#call('POST', '/api/register'), id = answer.json;
+  async #requestID(deadline) {
+    const answer = await this.#call('POST', '/api/register', {deadline}), id = answer.json;
     // The id becomes a part of a path.
     if (typeof id !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(id) || /^\.{1,2}$/.test(id)) throw unexpected(answer, 'a registration id');
     return id;
@@ -2261,7 +2272,7 @@ export class PushClient {
     let device = null;
     while (!signal?.aborted) {
       try {
-        device ??= await this.#register('stream', {Platform: 'stream'}, {});
+        device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
         for await (const event of this.#stream(device, last, signal, silence)) {
           pause = 0;
           if (event.id === undefined) continue;

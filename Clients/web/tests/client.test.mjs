@@ -408,6 +408,26 @@ test('a server that does not answer is offline when the time is up', async t => 
   await assert.rejects(silent.sync(), {code: 'offline'});
 });
 
+test('a call with many requests ends as early as one with a single request', async t => {
+  browser(t);
+  const server = new FakeServer();
+  let isSilent = false;
+  const fetch = (url, options) => !isSilent ? server.fetch(url, options) : new Promise((_, fail) => {
+    options.signal.addEventListener('abort', () => fail(options.signal.reason));
+  });
+  const push = await clientOf(t, {fetch}, {timeout: 1}), time = async call => {
+    const start = performance.now();
+    await call().catch(() => {});
+    return performance.now() - start;
+  };
+  await push.register();
+  await push.sync();
+  isSilent = true;
+  const one = await time(() => push.notification(1));
+  const calls = {sync: () => push.sync(), register: () => push.register(), signIn: () => push.signIn('alice', ''), signOut: () => push.signOut()};
+  for (const [name, call] of Object.entries(calls)) assert.ok(await time(call) < 1.9 * one, name);
+});
+
 test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
   const server = new FakeServer();
   let asked = 0;
@@ -422,7 +442,7 @@ test('a provider that never answers is waited for as long as a call may take, an
 });
 
 test('a tab that is suspended while it sends does not keep others from what is new', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.2}), id = server.post('one');
+  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 2}), id = server.post('one');
   const request = (name, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
   Object.defineProperty(globalThis, 'navigator', {value: {locks: {request}}, configurable: true});
   t.after(() => { delete globalThis.navigator; });
