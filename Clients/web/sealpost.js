@@ -621,14 +621,16 @@ const unexpected = (answer, expected) => {
   return interference('unexpectedBody', expected, seen, answer);
 };
 
+/** The time of a member; null for other JSON. */
+const timeOf = value => typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value) : null;
+
 /** A notification as apps see it; null for other JSON. */
 function itemOf(json) {
   const id = member(json, 'id'), isRead = member(json, 'read'), payload = member(json, 'payload');
   if (!Number.isSafeInteger(id) || typeof isRead !== 'boolean') return null;
-  const time = value => typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value) : null;
   return {
     id, payload, hasPayload: payload !== undefined, isRead,
-    createdAt: time(member(json, 'createdat')), expiresAt: time(member(json, 'expiresat')),
+    createdAt: timeOf(member(json, 'createdat')), expiresAt: timeOf(member(json, 'expiresat')),
     isReadOnce: member(json, 'readonce') === true, isNeverStored: member(json, 'store') === 'never',
   };
 }
@@ -2091,11 +2093,12 @@ export class PushClient {
   }
 
   /**
-   * Registers again if the browser's subscription, the server's key or the session has changed, or
-   * a week has passed. Call it at each start, and after signing in.
+   * Registers again if the browser's subscription, the server's key or the session has changed, the
+   * server no longer has the device, or a week has passed. Call it at each start, and after signing
+   * in. Without a network it returns the stored id.
    *
    * The server removes the device of a session that ends by a new password, an administrator or a
-   * sign-out.
+   * sign-out, and a device whose push service says that it is gone.
    */
   async registerIfNeeded() {
     const stored = await this.#read('registration');
@@ -2105,8 +2108,42 @@ export class PushClient {
     const age = this.#now() - stored.date, session = await this.#read('session');
     const isOfSession = !session || stored.session === sessionOf(session.token);
     // A clock that was set back does not make a registration younger.
-    if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return stored.id;
-    return this.#subscribe(stored.tags, this.#api.deadline());
+    const isDue = !isSame || !isOfSession || age < 0 || age >= 7 * DAY, deadline = this.#api.deadline();
+    try {
+      if (isDue) return await this.#subscribe(stored.tags, deadline);
+      const [key, devices] = await Promise.all([this.#pushKey(deadline), this.#devices(deadline)]);
+      const isKnown = devices.some(({id, retiredAt}) => id === stored.id && retiredAt === null);
+      // The push service has perhaps ended the subscription of a retired device. A shared one may
+      // still serve other accounts.
+      if (!isKnown && !this.#settings.isDeviceShared) await subscription.unsubscribe();
+      const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
+      if (!isKnown || !isOfKey) return await this.#subscribe(stored.tags, deadline);
+    } catch (error) {
+      if (!error.allowsCached) throw error;
+    }
+    return stored.id;
+  }
+
+  /**
+   * The account's devices: `{id, app, platform, topics, isThisDevice, createdAt, lastPush,
+   * retiredAt}`. Devices that moved to another account are retired.
+   */
+  async devices() {
+    return this.#devices(this.#api.deadline());
+  }
+
+  async #devices(deadline) {
+    const answer = await this.#call('GET', '/api/register', {deadline}), own = await this.registrationID();
+    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
+    return answer.json.map(json => {
+      const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
+      if (typeof id !== 'string') throw unexpected(answer, 'a list of devices');
+      const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
+      return {
+        id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
+        createdAt: times[0], lastPush: times[1], retiredAt: times[2],
+      };
+    });
   }
 
   /** The id of this device's registration; null if it has none. */
@@ -2152,16 +2189,21 @@ export class PushClient {
     await within(deadline, navigator.serviceWorker.ready, 'The worker has not started in time.');
   }
 
-  async #subscribe(tags, deadline) {
+  /** The key with which the server signs its pushes. */
+  async #pushKey(deadline) {
     const query = this.#settings.app ? [['app', this.#settings.app]] : [];
     const answer = await this.#call('GET', '/api/webpush/key', {query, deadline}), key = member(answer.json, 'key');
     if (typeof key !== 'string') throw unexpected(answer, 'a key');
+    return key;
+  }
+
+  async #subscribe(tags, deadline) {
+    const key = await this.#pushKey(deadline), stored = await this.#read('registration');
     const {pushManager} = await this.#worker();
     let subscription = await pushManager.getSubscription();
-    const bound = subscription?.options?.applicationServerKey;
     // A subscription is bound to its key: the push service refuses pushes that another key has
     // signed.
-    if (bound && base64URL(new Uint8Array(bound)) !== key) {
+    if (subscription && (boundKey(subscription) ?? stored?.key ?? key) !== key) {
       await subscription.unsubscribe();
       subscription = null;
     }
@@ -2171,7 +2213,7 @@ export class PushClient {
     const handle = subscription.toJSON();
     const body = {Platform: 'webpush', Handle: handle, Tags: tags};
     if (this.#settings.isDeviceShared) body.Shared = true;
-    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.isDeviceShared}, deadline);
+    return this.#register('registration', body, {handle: JSON.stringify(handle), key, tags, shared: this.#settings.isDeviceShared}, deadline);
   }
 
   /**
@@ -2530,6 +2572,12 @@ async function storeOf({store, name}) {
   return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
 }
 
+/** The key that a subscription is bound to; null if the browser does not tell. */
+function boundKey(subscription) {
+  const key = subscription.options?.applicationServerKey;
+  return key ? base64URL(new Uint8Array(key)) : null;
+}
+
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
@@ -2548,11 +2596,8 @@ function readSession(answer) {
 
 /** A session's token and its end, null if it has none. */
 function sessionIn(json) {
-  const token = member(json, 'token'), end = member(json, 'expiresat');
-  return {
-    token: typeof token === 'string' && token !== '' ? token : null,
-    expiresAt: typeof end === 'string' && !Number.isNaN(Date.parse(end)) ? new Date(end) : null,
-  };
+  const token = member(json, 'token');
+  return {token: typeof token === 'string' && token !== '' ? token : null, expiresAt: timeOf(member(json, 'expiresat'))};
 }
 
 /** An id, which becomes a part of a path. */

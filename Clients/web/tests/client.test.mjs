@@ -605,23 +605,27 @@ test('an event stream is read however it comes in pieces, and a push names an id
   assert.deepEqual(['9007199254740991', '9007199254740992'].map(id => pushedID(`{"secureId":"${id}"}`)), [2 ** 53 - 1, null]);
 });
 
-/** A fake of the browser features that registering uses: one subscription, and a worker's URL. */
+/** A fake of the browser features that registering uses: a subscription at a time, and a worker's URL. */
 function browser(t) {
-  const subscription = {
-    options: {}, ended: false, toJSON: () => ({endpoint: 'https://push.example/s', keys: {p256dh: 'p', auth: 'a'}}),
-    unsubscribe: async () => { subscription.ended = true; return true; },
+  const fake = {ended: false, current: null, count: 0};
+  const subscribe = async ({applicationServerKey: key}) => {
+    const endpoint = `https://push.example/${fake.count += 1}`;
+    return fake.current = {
+      options: {applicationServerKey: Buffer.from(key, 'base64url')}, toJSON: () => ({endpoint, keys: {p256dh: 'p', auth: 'a'}}),
+      unsubscribe: async () => { [fake.ended, fake.current] = [true, null]; return true; },
+    };
   };
   const globals = {
     location: {href: 'https://push.example/page'}, PushManager: class {},
     Notification: {permission: 'granted', requestPermission: async () => 'granted'},
-    registration: {pushManager: {getSubscription: async () => subscription}, getNotifications: async () => []},
+    registration: {pushManager: {getSubscription: async () => fake.current, subscribe}, getNotifications: async () => []},
     navigator: {serviceWorker: {
-      ready: Promise.resolve(), register: async url => { subscription.worker = String(url); return {scope: 'https://push.example/'}; },
+      ready: Promise.resolve(), register: async url => { fake.worker = String(url); return {scope: 'https://push.example/'}; },
     }},
   };
   for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, {value, configurable: true, writable: true});
   t.after(() => { for (const name of Object.keys(globals)) delete globalThis[name]; });
-  return subscription;
+  return fake;
 }
 
 test('accounts that share a browser register so, and each knows its own pushes', async t => {
@@ -676,6 +680,29 @@ test('a new session registers the device again, and nothing else does', async t 
     await push.useToken(token, {account: 'alice'});
     assert.deepEqual([await registrations(), await registrations()], [wanted, 0], token);
   }
+});
+
+test('the next start notices a retired device and a changed key of the server, and registers again', async t => {
+  const fake = browser(t), server = new FakeServer(), push = await clientOf(t, server), bodies = [];
+  server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body.Handle.endpoint.at(-1)); };
+  const device = await push.register();
+  assert.deepEqual([await push.registerIfNeeded(), bodies], [device, ['1']]);
+  // Without a network nothing changes.
+  server.before = lost;
+  assert.equal(await push.registerIfNeeded(), device);
+  server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body.Handle.endpoint.at(-1)); };
+  server.devices.delete(device);
+  const second = await push.registerIfNeeded();
+  // The old id is refused, the new one gets the new subscription.
+  assert.deepEqual([[...server.devices], bodies], [[second], ['1', '2', '2']]);
+  server.vapid = 'BAB';
+  assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '3']);
+  // A browser that does not tell the key of a subscription.
+  fake.current.options = {};
+  assert.deepEqual([await push.registerIfNeeded(), bodies.length], [second, 4]);
+  server.vapid = 'BAC';
+  assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '4']);
+  assert.deepEqual((await push.devices()).map(({id, isThisDevice, topics}) => [id, isThisDevice, topics]), [[second, true, ['news']]]);
 });
 
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {

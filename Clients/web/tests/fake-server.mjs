@@ -52,6 +52,8 @@ export class FakeServer {
   says = null;
   username = 'alice';
   isSigned = false;
+  /** The key of Web Push. */
+  vapid = 'BAA';
   /** The prefix of registration ids. */
   prefix = 'device';
   #next = 1;
@@ -100,7 +102,7 @@ export class FakeServer {
     if (this.isBusy && method !== 'GET') return problem(503, 'busy');
     const [, , kind, name, action] = path.split('/');
     if (kind === 'sessions') return method === 'GET' ? [200, this.#owner()] : (this.tokens.delete(token), [204]);
-    if (kind === 'webpush') return [200, {Key: 'BAA'}];
+    if (kind === 'webpush') return [200, {Key: this.vapid}];
     if (kind === 'register') return this.#register(method, name, problem);
     if (method === 'GET' && !name) return this.#list(query, headers, problem);
     if (name === 'read') {
@@ -129,7 +131,7 @@ export class FakeServer {
     if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
-    return [200, [...this.devices]];
+    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null}))];
   }
 
   #list(query, headers, problem) {
