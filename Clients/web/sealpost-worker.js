@@ -133,16 +133,24 @@ async function sendWaiting() {
   if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
-/** Brings the page to the front, or opens it, and passes on which notification was clicked. */
+/**
+ * Brings a window of the page to the front and passes on which notification was clicked; without
+ * such a window opens one.
+ */
 async function open({id, name, page}) {
-  const pages = await self.clients.matchAll({type: 'window', includeUncontrolled: true});
-  const shown = pages.find(({url}) => !page || url.split('#')[0] === page.split('#')[0]) ?? pages[0];
-  if (shown) {
-    await shown.focus();
-    shown.postMessage({sealpost: 'open', id, name});
-  } else if (page) {
-    await self.clients.openWindow(`${page.split('#')[0]}#${id ?? ''}`);
+  const named = page ?? self.registration.scope, withoutQuery = url => url.split(/[?#]/)[0];
+  // An address with a route of its own stays as it is.
+  const address = /#|\{id\}/.test(named) ? named.replaceAll('{id}', String(id ?? '')) : `${named}#${id ?? ''}`;
+  const windows = await self.clients.matchAll({type: 'window', includeUncontrolled: true}).catch(() => []);
+  for (const shown of windows.filter(({url}) => withoutQuery(url) === withoutQuery(address))) {
+    try {
+      await shown.focus();
+      return shown.postMessage({sealpost: 'open', id, name});
+    } catch {
+      // Browsers list windows that they have ended, and refuse to focus them.
+    }
   }
+  await self.clients.openWindow(address);
 }
 
 self.addEventListener('push', event => {

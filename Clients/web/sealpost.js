@@ -1337,7 +1337,8 @@ export class PushClient {
    *   `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of the app's own backend. A worker
    *   cannot call the page's function: it needs its own in `options` of `sealpost-worker.js`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
-   *   page that a click opens.
+   *   page that a click opens: by default this page without its query, and with the id as its hash.
+   *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
    *   one origin has several.
    * - `isDeviceShared`: those accounts are signed in side by side, and share this browser's
@@ -1348,7 +1349,8 @@ export class PushClient {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
     settings.server = addressOf(settings.server).href;
-    settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
+    // After a sign-in elsewhere the query may have codes, which are not for the disk.
+    settings.page = settings.page ? addressOf(settings.page).href.replaceAll('%7Bid%7D', '{id}') : globalThis.location?.href.split(/[?#]/)[0] ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));

@@ -682,6 +682,16 @@ test('a new session registers the device again, and nothing else does', async t 
   }
 });
 
+test("the page of a click is stored without its query, and an app's own address as it is", async t => {
+  browser(t);
+  location.href = 'https://push.example/page?code=secret&state=1#/inbox';
+  for (const [page, wanted] of [[undefined, 'https://push.example/page'], ['/#/messages/{id}', 'https://push.example/#/messages/{id}']]) {
+    const store = new MemoryStore();
+    await clientOf(t, new FakeServer(), {store, page});
+    assert.equal((await store.get('settings')).page, wanted);
+  }
+});
+
 test('the next start notices a retired device and a changed key of the server, and registers again', async t => {
   const fake = browser(t), server = new FakeServer(), push = await clientOf(t, server), bodies = [];
   server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body.Handle.endpoint.at(-1)); };
