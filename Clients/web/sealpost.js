@@ -31,6 +31,7 @@ export const ADVICE = {
   wait: 'The server is busy. Try again later.',
   refused: 'The server does not allow this.',
   unavailable: 'This browser cannot do this.',
+  pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
 };
 
 /** The advice for each kind of interference. */
@@ -46,7 +47,8 @@ const ADVICE_OF_KIND = {missingEcho: 'captivePortal', redirect: 'captivePortal',
  *   signed out, perhaps in another tab;
  * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
  *   perhaps for `retryAfter` seconds; `problem`: it refuses for good. Both have `problem`;
- * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications;
+ * - `unavailable`: this browser lacks something, for example its push service, or a worker that
+ *   is a module; `denied`: the user does not allow notifications;
  *   `uncertain`: a message may or may not have been sent, and it is too late for a retry with the
  *   same key;
  * - `invalidServer`: the server's address is not an HTTP URL;
@@ -64,6 +66,7 @@ export class PushClientError extends Error {
   /** The key in `ADVICE`. */
   get advice() {
     if (this.code === 'interference') return ADVICE_OF_KIND[this.interference.kind] ?? 'interference';
+    if (this.reason === 'pushService') return 'pushService';
     const advice = {offline: 'offline', unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', unavailable: 'unavailable'};
     return advice[this.code] ?? 'refused';
   }
@@ -2081,10 +2084,13 @@ export class PushClient {
    * demand that.
    *
    * `tags` are the topics of this device. Throws `denied` if the user does not allow it,
-   * `unavailable` if the browser has no Web Push.
+   * `unavailable` if the browser has no Web Push, or has switched it off. A browser that cannot run
+   * the worker throws before it asks the user; call `startWorker` before the click, so that nothing
+   * delays the question.
    */
   async register({tags = []} = {}) {
     if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+    if (!await this.#worker()) await this.startWorker();
     if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
     // The wait for the user's permission does not count.
     const deadline = this.#api.deadline();
@@ -2112,12 +2118,14 @@ export class PushClient {
     // A clock that was set back does not make a registration younger.
     const isDue = !isSame || !isOfSession || age < 0 || age >= 7 * DAY, deadline = this.#api.deadline();
     try {
+      // The user, or the browser, has removed the worker.
+      if (!await this.#worker()) await this.#startWorker(deadline);
       if (isDue) return await this.#subscribe(stored.tags, deadline);
       const [key, devices] = await Promise.all([this.#pushKey(deadline), this.#devices(deadline)]);
       const isKnown = devices.some(({id, retiredAt}) => id === stored.id && retiredAt === null);
       // The push service has perhaps ended the subscription of a retired device. A shared one may
       // still serve other accounts.
-      if (!isKnown && !this.#settings.isDeviceShared) await subscription.unsubscribe();
+      if (!isKnown && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
       const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
       if (!isKnown || !isOfKey) return await this.#subscribe(stored.tags, deadline);
     } catch (error) {
@@ -2183,7 +2191,14 @@ export class PushClient {
     const url = new URL(worker, location.href);
     if (this.#settings.isDeviceShared) url.searchParams.set('shared', '');
     else if (name) url.searchParams.set('name', name);
-    const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
+    let registered;
+    try {
+      registered = await within(deadline, navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'}), 'The worker has not loaded in time.');
+    } catch (cause) {
+      if (cause instanceof PushClientError) throw cause;
+      if (navigator.onLine === false) throw offline('The worker cannot be loaded.', {cause});
+      throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist, and the browser must support workers that are modules.`, {cause});
+    }
     // Otherwise `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
       throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
@@ -2201,17 +2216,16 @@ export class PushClient {
 
   async #subscribe(tags, deadline) {
     const key = await this.#pushKey(deadline), stored = await this.#read('registration');
-    const {pushManager} = await this.#worker();
-    let subscription = await pushManager.getSubscription();
+    const {pushManager} = await this.#worker() ?? {};
+    if (!pushManager) throw new PushClientError('unavailable', 'There is no worker with Web Push.');
+    let subscription = await pushed(deadline, pushManager.getSubscription());
     // A subscription is bound to its key: the push service refuses pushes that another key has
     // signed.
     if (subscription && (boundKey(subscription) ?? stored?.key ?? key) !== key) {
-      await subscription.unsubscribe();
+      await pushed(deadline, subscription.unsubscribe());
       subscription = null;
     }
-    subscription ??= await within(
-      deadline, pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}), "The browser's push service has not answered in time.",
-    );
+    subscription ??= await pushed(deadline, pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}));
     const handle = subscription.toJSON();
     const body = {Platform: 'webpush', Handle: handle, Tags: tags};
     if (this.#settings.isDeviceShared) body.Shared = true;
@@ -2572,6 +2586,17 @@ async function storeOf({store, name}) {
   if (store) return store;
   if (typeof indexedDB === 'undefined') throw new PushClientError('unavailable', 'This browser has no IndexedDB.');
   return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
+}
+
+/** The value of a promise of the browser's push manager, with an error of the client. */
+async function pushed(deadline, promise) {
+  try {
+    return await within(deadline, promise, "The browser's push service has not answered in time.");
+  } catch (cause) {
+    if (cause instanceof PushClientError) throw cause;
+    if (cause?.name === 'NotAllowedError') throw new PushClientError('denied', 'Notifications are not allowed.', {cause});
+    throw new PushClientError('unavailable', `The browser's push service refuses: ${cause?.name}. Perhaps the user has switched it off.`, {cause, reason: 'pushService'});
+  }
 }
 
 /** The key that a subscription is bound to; null if the browser does not tell. */

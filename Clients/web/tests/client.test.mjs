@@ -682,6 +682,27 @@ test('a new session registers the device again, and nothing else does', async t 
   }
 });
 
+test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses says what to do', async t => {
+  const fake = browser(t), push = await clientOf(t, new FakeServer());
+  let asked = 0;
+  Notification.requestPermission = async () => { asked += 1; return 'granted'; };
+  const {pushManager} = registration, {register} = navigator.serviceWorker;
+  const fails = (code, advice) => assert.rejects(push.register(), error => error instanceof PushClientError && error.code === code && error.advice === advice, code);
+  globalThis.registration = undefined;
+  navigator.serviceWorker.register = async () => { throw new TypeError('import declarations may only appear at top level'); };
+  await fails('unavailable', 'unavailable');
+  navigator.onLine = false;
+  await fails('offline', 'offline');
+  assert.equal(asked, 0);
+  globalThis.registration = {pushManager, getNotifications: async () => []};
+  navigator.serviceWorker.register = register;
+  for (const [name, code, advice] of [['AbortError', 'unavailable', 'pushService'], ['NotSupportedError', 'unavailable', 'pushService'], ['NotAllowedError', 'denied', 'refused']]) {
+    pushManager.subscribe = async () => { throw new DOMException('Registration failed', name); };
+    await fails(code, advice);
+  }
+  assert.equal(fake.current, null);
+});
+
 test("the page of a click is stored without its query, and an app's own address as it is", async t => {
   browser(t);
   location.href = 'https://push.example/page?code=secret&state=1#/inbox';
