@@ -30,12 +30,24 @@ export const ADVICE = {
   signIn: 'You are signed out. Sign in again.',
   wait: 'The server is busy. Try again later.',
   refused: 'The server does not allow this.',
+  proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',
   unavailable: 'This browser cannot do this.',
   pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
 };
 
 /** The advice for each kind of interference. */
-const ADVICE_OF_KIND = {missingEcho: 'captivePortal', redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
+const ADVICE_OF_KIND = {redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
+
+/**
+ * The advice for an answer without an echo. A load balancer of the server's own sends most errors;
+ * a portal sends a page, a redirect or a demand to sign in. The status is 0 if the browser withholds
+ * the answer.
+ */
+function adviceWithoutEcho(status) {
+  if (status === 407) return 'proxy';
+  if ([408, 421, 429].includes(status) || (status >= 500 && status !== 511)) return 'wait';
+  return status < 400 || [401, 403, 511].includes(status) ? 'captivePortal' : 'interference';
+}
 
 /**
  * The reason why a call failed. `code` is one of:
@@ -65,7 +77,10 @@ export class PushClientError extends Error {
 
   /** The key in `ADVICE`. */
   get advice() {
-    if (this.code === 'interference') return ADVICE_OF_KIND[this.interference.kind] ?? 'interference';
+    if (this.code === 'interference') {
+      const {kind, status} = this.interference;
+      return kind === 'missingEcho' ? adviceWithoutEcho(status) : ADVICE_OF_KIND[kind] ?? 'interference';
+    }
     if (this.reason === 'pushService') return 'pushService';
     const advice = {offline: 'offline', unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', unavailable: 'unavailable'};
     return advice[this.code] ?? 'refused';

@@ -401,6 +401,18 @@ test('of a captive portal that sends without an end nothing is read, and of too 
   assert.equal(pulled, 2);
 });
 
+test('an answer without an echo is a portal only if its status can be that of one', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  for (const [advice, statuses] of Object.entries({
+    captivePortal: [200, 302, 401, 403, 511], wait: [408, 421, 429, 500, 502, 503, 504, 599], proxy: [407], interference: [400, 404, 410, 451],
+  })) {
+    for (const status of statuses) {
+      server.after = () => new Response('<html>', {status, headers: status === 302 ? {Location: '/'} : {}});
+      await assert.rejects(push.sync(), error => error.advice === advice && error.allowsCached, `${status}`);
+    }
+  }
+});
+
 test('a server that does not answer is offline when the time is up', async t => {
   const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.1});
   server.fetch = undefined;
