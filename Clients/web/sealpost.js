@@ -1193,8 +1193,15 @@ const unpacked = item => {
   const time = value => value === null ? null : new Date(value);
   return {...item, payload: item.payload, createdAt: time(item.createdAt), expiresAt: time(item.expiresAt)};
 };
+/** The readable members of an entry's row: the number of its last change, and its place in the server's list. */
+const placeOf = ({change, order = null}) => ({change, order});
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
-const inOrder = (one, other) => (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0) || one.id - other.id;
+/**
+ * Times have seconds, and ids are random. Within a second the server's list decides; notifications
+ * that it has not listed yet come last, as they arrived.
+ */
+const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)
+  || (one.order ?? Number.MAX_VALUE) - (other.order ?? Number.MAX_VALUE) || one.change - other.change || one.item.id - other.item.id;
 
 /**
  * Changes of the inbox in a draft. Each has a number, which consumers of changes use as their
@@ -1202,11 +1209,14 @@ const inOrder = (one, other) => (one.createdAt?.getTime() ?? 0) - (other.created
  */
 const inbox = {
   /** Stores an item, and returns whether it differs from the stored one. */
-  async put(draft, item, {tag = null, date}) {
-    const name = entryName(item.id), old = await draft.read(name), wanted = packed(item);
+  async put(draft, item, {tag = null, date, isListed = false}) {
+    const name = entryName(item.id), old = await draft.read(name), wanted = packed(item), row = await draft.row(name);
+    // A notification that returns, for example after an unknown cursor, keeps its place.
+    const known = row?.order ?? (await draft.row(goneName(item.id)))?.order;
+    const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
     const isSame = old !== undefined && JSON.stringify(old.item) === JSON.stringify(wanted);
-    const change = isSame ? (await draft.row(name)).change : draft.head.change += 1;
-    await draft.write(name, {item: wanted, tag, date}, {change});
+    const change = isSame ? row.change : draft.head.change += 1;
+    await draft.write(name, {item: wanted, tag, date}, {change, order});
     draft.remove(goneName(item.id));
     return !isSame;
   },
@@ -1223,9 +1233,10 @@ const inbox = {
    * Records a deletion, for consumers and for answers that are still under way; so it records ids
    * that are not stored, too.
    */
-  remove(draft, id) {
+  async remove(draft, id) {
+    const order = (await draft.row(entryName(id)) ?? await draft.row(goneName(id)))?.order ?? null;
     draft.remove(entryName(id));
-    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
+    draft.writeClear(goneName(id), {id, order, change: draft.head.change += 1});
   },
 
   /**
@@ -1254,15 +1265,15 @@ const inbox = {
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => entryName(item.id)));
       for (const name of await draft.names('entry/')) {
-        if (!staying.has(name)) inbox.remove(draft, Number(name.slice(6)));
+        if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
       }
     }
     for (const {item, isStorable} of page.items) {
       if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const cached = isStorable ? item : withoutPayload(item);
-      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
+      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date, isListed: true});
     }
-    for (const id of page.deleted) inbox.remove(draft, id);
+    for (const id of page.deleted) await inbox.remove(draft, id);
     await draft.write('cursor', {cursor: page.cursor, date});
     return true;
   },
@@ -1270,7 +1281,7 @@ const inbox = {
   /** Deletes expired items by the server's time. The device's clock never deletes anything. */
   async expire(draft, entries, time) {
     if (time === null) return;
-    for (const {item} of entries) if (isPast(item, time * 1000)) inbox.remove(draft, item.id);
+    for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
   },
 
   /** Enforces the limits. */
@@ -1279,10 +1290,10 @@ const inbox = {
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
       for (const entry of entries) {
         if (count > MAXIMUM.count) {
-          inbox.remove(draft, entry.item.id);
+          await inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
         } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
-          await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change});
+          await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change, order: entry.order});
           bytes -= entry.size;
         }
       }
@@ -1299,7 +1310,7 @@ const inbox = {
     for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
     // Numbers restart in a new epoch, so that all earlier marks become invalid.
-    Object.assign(draft.head, {change: 0, floor: 0, epoch: ''});
+    Object.assign(draft.head, {change: 0, floor: 0, listed: 0, epoch: ''});
   },
 };
 
@@ -1827,7 +1838,7 @@ export class PushClient {
         await this.#change(async draft => {
           const now = await draft.read(name);
           if (!now || !await inbox.isUntouched(draft, id, before)) return;
-          await draft.write(name, {...now, date: this.#now()}, {change: (await draft.row(name)).change});
+          await draft.write(name, {...now, date: this.#now()}, placeOf(await draft.row(name)));
         });
         return {item: unpacked(cached.item), isFresh: true, date: null, failure: null};
       }
@@ -1881,14 +1892,14 @@ export class PushClient {
       // The entry stays without its payload and with the old change's number: for consumers nothing
       // has changed.
       const row = await draft.row(entryName(id));
-      if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, {change: row.change});
+      if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, placeOf(row));
     });
     this.#announce();
     return item;
   }
 
   async #removeItems(ids) {
-    await this.#change(async draft => { for (const id of ids) inbox.remove(draft, id); });
+    await this.#change(async draft => { for (const id of ids) await inbox.remove(draft, id); });
     this.#announce();
     await this.#closeNotifications(ids);
   }
@@ -1924,7 +1935,7 @@ export class PushClient {
   async dismiss(id) {
     let name;
     await this.#change(async draft => {
-      inbox.remove(draft, checked(id));
+      await inbox.remove(draft, checked(id));
       name = await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
     });
     this.#announce();
@@ -2541,7 +2552,7 @@ export class PushClient {
       if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
       this.#cache = {revision: head.revision, entries};
     }
-    return [...this.#cache.entries.values()].sort((one, other) => inOrder(one.item, other.item));
+    return [...this.#cache.entries.values()].sort(inOrder);
   }
 
   /**
@@ -2556,7 +2567,7 @@ export class PushClient {
         // Another tab may have written it meanwhile, or signed out.
         if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
         isAny = true;
-        inbox.remove(draft, Number(name.slice(6)));
+        await inbox.remove(draft, Number(name.slice(6)));
         draft.remove('cursor');
       }
       return isAny;
@@ -2570,7 +2581,7 @@ export class PushClient {
       if (!name.startsWith('entry/')) continue;
       if (row === null) rows.delete(name); else rows.set(name, row);
     }
-    return [...(await this.#unsealAll(rows, draft.key)).values()].sort((one, other) => inOrder(one.item, other.item));
+    return [...(await this.#unsealAll(rows, draft.key)).values()].sort(inOrder);
   }
 
   async #unsealAll(rows, key) {
@@ -2579,7 +2590,9 @@ export class PushClient {
       if (known && base64(known.iv) === base64(row.iv)) return [name, known];
       const value = await unseal(key, name, row);
       // Unreadable rows are not shown.
-      return value && [name, {item: unpacked(value.item), date: value.date, tag: value.tag, change: row.change, size: row.data.length, iv: row.iv}];
+      return value && [name, {
+        item: unpacked(value.item), date: value.date, tag: value.tag, ...placeOf(row), size: row.data.length, iv: row.iv,
+      }];
     }));
     return new Map(all.filter(Boolean));
   }

@@ -140,6 +140,29 @@ test('an answer that was on its way undoes nothing of what has happened meanwhil
   assert.deepEqual(await shown(), [[read, true], [same, true]]);
 });
 
+test('notifications of one second are in the order of the server, also if they were pushed in another', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), posted = [];
+  const shown = async () => (await push.cachedInbox()).notifications.map(({id}) => id);
+  // Ids are random, as the server's.
+  for (const id of [70, 20, 50]) {
+    server.items.set(id, {Id: id, Payload: 'x', Read: false, CreatedAt: '2027-01-15T08:00:00Z', ExpiresAt: '2100-01-16T08:00:00Z'});
+    server.log.push(id);
+    posted.push(id);
+  }
+  await push.sync();
+  assert.deepEqual(await shown(), posted);
+  for (const id of [90, 10, 60]) {
+    server.items.set(id, {...server.items.get(20), Id: id});
+    server.log.push(id);
+    posted.push(id);
+  }
+  for (const id of [60, 90]) await push.preview(id);
+  assert.deepEqual(await shown(), [70, 20, 50, 60, 90], 'as they arrived');
+  await push.markRead(70);
+  await push.sync();
+  assert.deepEqual(await shown(), posted);
+});
+
 test('many are marked in one request', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   for (let count = 0; count < 600; count += 1) server.post('x');
