@@ -1822,6 +1822,12 @@ export class PushClient {
     return 'done';
   }
 
+  /** A notification of the cache, without a request; null if it is not there. */
+  async cachedNotification(id) {
+    const cached = await this.#read(entryName(checked(id))), item = cached && unpacked(cached.item);
+    return item && !isPast(item, this.#now()) ? item : null;
+  }
+
   /**
    * Fetches a notification by its id, as `{item, isFresh, date, failure}`.
    *
@@ -2350,31 +2356,76 @@ export class PushClient {
    * Yields each as `{id, item}`; the item is null if it could not be fetched or is gone. The inbox
    * and `updates` have them, too. Reconnects with backoff until `signal` ends it. End it before
    * `register`, which ends the stream's registration.
+   *
+   * All tabs of an account share one connection, as browsers allow six to an origin: the tab with
+   * the lock reads the stream and tells the others. `silence` is the time in seconds after which a
+   * stream without a sign of life counts as lost; a tab takes the lock of a silent one.
    */
   async *events({signal, silence = 45} = {}) {
-    let last = null, pause = 0;
-    let device = null;
-    while (!signal?.aborted) {
+    const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
+    const found = [], stop = () => { end.abort(); ring(); };
+    let last = null, ring = () => {}, hear = () => {};
+    const give = event => {
+      // The inbox has the dropped ones.
+      if (found.push(event) > 1000) found.shift();
+      if (event.id !== undefined) last = String(event.id);
+      ring();
+    };
+    channel.onmessage = ({data}) => {
+      hear();
+      if (Number.isSafeInteger(data.id)) give({id: data.id});
+    };
+    const lead = async ending => {
+      for await (const event of this.#streams(() => last, ending, silence)) {
+        channel.postMessage({id: event.id});
+        if (event.id !== undefined) give(event);
+      }
+    };
+    if (signal?.aborted) return channel.close();
+    signal?.addEventListener('abort', stop);
+    // A leader without a network is silent for up to a minute between two attempts.
+    const leading = inOneTab(name, end.signal, lead, {patience: 4000 * silence, onHear: listener => { hear = listener; }});
+    leading.catch(error => give({error}));
+    try {
+      for (;;) {
+        while (found.length > 0) {
+          const {id, item, error} = found.shift();
+          if (error) throw error;
+          yield {id, item: item === undefined ? await this.cachedNotification(id) : item};
+        }
+        if (end.signal.aborted) return;
+        await new Promise(done => { ring = done; });
+      }
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      end.abort();
+      channel.close();
+    }
+  }
+
+  /** Reads streams, one after the other, until `signal` ends it. Yields `{}` as a sign of life. */
+  async *#streams(last, signal, silence) {
+    let device = null, pause = 0;
+    while (!signal.aborted) {
       try {
         device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
-        for await (const event of this.#stream(device, last, signal, silence)) {
+        for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
-          if (event.id === undefined) continue;
-          last = String(event.id);
-          yield {id: event.id, item: await this.preview(event.id).catch(error => {
+          if (id === undefined) yield {};
+          else yield {id, item: await this.preview(id).catch(error => {
             if (!error.allowsCached) throw error;
             return null;
           })};
         }
       } catch (error) {
-        if (signal?.aborted) return;
+        if (signal.aborted) return;
         if (error.problem?.status === 404) device = null;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
       await new Promise(done => {
         const timer = setTimeout(done, Math.max(2000, pause));
-        signal?.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
+        signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
     }
   }
@@ -2388,7 +2439,7 @@ export class PushClient {
     const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
-    signal?.addEventListener('abort', end);
+    signal.addEventListener('abort', end);
     try {
       const response = await this.#api.send(request, {authorization, account, lastEvent: last, signal: limit.signal}), answer = headOf(response);
       checkHead(request, answer);
@@ -2413,7 +2464,7 @@ export class PushClient {
       }
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
+      signal.removeEventListener('abort', end);
       limit.abort();
     }
   }
@@ -2631,6 +2682,41 @@ async function pushed(deadline, promise) {
 function boundKey(subscription) {
   const key = subscription.options?.applicationServerKey;
   return key ? base64URL(new Uint8Array(key)) : null;
+}
+
+/**
+ * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that was not heard
+ * for `patience` milliseconds loses the lock: browsers suspend tabs that hold one.
+ */
+async function inOneTab(name, signal, work, {patience, onHear}) {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return work(signal);
+  for (let isSilent = false; !signal.aborted;) {
+    const waiting = new AbortController(), working = new AbortController();
+    let timer;
+    const hear = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, patience);
+    }, end = () => { waiting.abort(); working.abort(); };
+    signal.addEventListener('abort', end);
+    onHear(hear);
+    hear();
+    try {
+      await locks.request(name, isSilent ? {steal: true} : {signal: waiting.signal}, () => {
+        isSilent = false;
+        clearTimeout(timer);
+        onHear(() => {});
+        return work(working.signal);
+      });
+    } catch (error) {
+      // The wait has ended, or another tab has taken the lock.
+      if (error.name !== 'AbortError') throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      working.abort();
+    }
+  }
 }
 
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */

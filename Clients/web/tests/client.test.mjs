@@ -621,6 +621,92 @@ test('events bring what is pushed, and connect again after a lost stream', async
   assert.equal((await push.cachedInbox()).notifications.length, 2);
 });
 
+/** The locks of a browser: one holder for each name, the others wait in turn. */
+class FakeLocks {
+  #held = new Map();
+
+  request = (name, {signal, steal = false} = {}, work) => new Promise((done, fail) => {
+    const waiting = this.#held.get(name) ?? [], entry = {fail, isHolding: false};
+    this.#held.set(name, waiting);
+    entry.start = () => {
+      entry.isHolding = true;
+      Promise.resolve(work()).then(done, fail).then(() => {
+        const place = waiting.indexOf(entry);
+        if (place < 0) return;
+        waiting.splice(place, 1);
+        if (place === 0) waiting[0]?.start();
+      });
+    };
+    if (steal) waiting.splice(0, 1).forEach(holder => holder.fail(new DOMException('', 'AbortError')));
+    if (steal) waiting.unshift(entry); else waiting.push(entry);
+    signal?.addEventListener('abort', () => {
+      if (entry.isHolding || !waiting.includes(entry)) return;
+      waiting.splice(waiting.indexOf(entry), 1);
+      fail(signal.reason);
+    });
+    if (waiting[0] === entry) entry.start();
+  });
+}
+
+/** Tabs over one store that read events, from a server whose streams stay open. */
+async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
+  const locks = new FakeLocks();
+  prepare(locks);
+  Object.defineProperty(globalThis, 'navigator', {value: {locks}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  const server = new FakeServer(), store = new MemoryStore(), streams = [];
+  server.after = (response, {path, headers, signal}) => {
+    if (path !== '/api/stream') return response;
+    const body = new ReadableStream({start(controller) {
+      streams.push({last: headers['Last-Event-ID'], controller});
+      signal.addEventListener('abort', () => controller.error(signal.reason));
+    }});
+    return new Response(body, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  const tabs = await Promise.all(Array.from({length: count}, async () => {
+    const push = await clientOf(t, server, {store}), end = new AbortController(), told = [];
+    const ended = (async () => { for await (const {id, item} of push.events({signal: end.signal, ...options})) told.push([id, item?.payload]); })();
+    return {push, end, told, ended};
+  }));
+  const until = async condition => { while (!condition()) await new Promise(next => setTimeout(next, 5)); };
+  const send = text => {
+    const id = server.post(text);
+    streams.at(-1).controller.enqueue(new TextEncoder().encode(`id: ${id}\ndata: {"secureId":"${id}"}\n\n`));
+    return id;
+  };
+  return {server, locks, streams, tabs, until, send};
+}
+
+test('tabs share one stream, and the next one goes on where the one that ends has stopped', async t => {
+  const {streams, tabs: [first, ...others], until, send} = await tabs(t, 7);
+  await until(() => streams.length === 1);
+  const one = send('one');
+  await until(() => [first, ...others].every(({told}) => told.length === 1));
+  assert.deepEqual([streams.length, others.map(({told}) => told)], [1, others.map(() => [[one, 'one']])]);
+  first.end.abort();
+  await first.ended;
+  await until(() => streams.length === 2);
+  const two = send('two');
+  await until(() => others.every(({told}) => told.length === 2));
+  assert.deepEqual([streams.map(({last}) => last), first.told.length, others[5].told[1]], [[undefined, String(one)], 1, [two, 'two']]);
+  for (const {end, ended} of others) {
+    end.abort();
+    await ended;
+  }
+});
+
+test('a tab that is suspended with the lock loses it', async t => {
+  let isStolen = false;
+  const prepare = locks => { locks.request('sealpost  events', {}, () => new Promise(() => {})).catch(() => { isStolen = true; }); };
+  const {streams, tabs: [tab], until, send} = await tabs(t, 1, {silence: 1, prepare});
+  await until(() => streams.length === 1);
+  const id = send('late');
+  await until(() => tab.told.length === 1);
+  assert.deepEqual([isStolen, tab.told], [true, [[id, 'late']]]);
+  tab.end.abort();
+  await tab.ended;
+});
+
 test('an event stream is read however it comes in pieces, and a push names an id or nothing', () => {
   const text = 'retry: 2000\n\n:\n\nid: 7\ndata: {"secureId":"7"}\n\nid: 8\r\ndata: {"secureId":"8"}\r\n\r\ndata: nonsense\n\n';
   for (let size = 1; size < text.length; size += 1) {

@@ -77,7 +77,7 @@ export class FakeServer {
   /** Acts as `fetch`. */
   fetch = async (url, options = {}) => {
     const {pathname, searchParams} = new URL(url), {method = 'GET', headers = {}} = options;
-    const request = {method, path: pathname, query: searchParams, headers, body: options.body && JSON.parse(options.body)};
+    const request = {method, path: pathname, query: searchParams, headers, signal: options.signal, body: options.body && JSON.parse(options.body)};
     options.signal?.throwIfAborted();
     await this.before(request);
     this.requests.push(`${method} ${pathname}`);
