@@ -949,6 +949,12 @@ const headOf = response => ({
 const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
 /**
+ * The version of the rows, which is that of the database: page and worker may be of different
+ * versions. 2: payloads have rows of their own; entries of version 1 are still read.
+ */
+const FORMAT = 2;
+
+/**
  * Errors of IndexedDB after the browser has closed a connection. The transaction has changed
  * nothing.
  */
@@ -956,6 +962,9 @@ const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
 function storeFailure(error) {
   if (error instanceof PushClientError) return error;
+  if (error?.name === 'VersionError') {
+    return new PushClientError('unavailable', 'A newer version of this page has changed the stored data: reload the page.', {cause: error});
+  }
   const isFull = error?.name === 'QuotaExceededError';
   const text = isFull ? 'The browser has no room for more.' : `The browser cannot read or write its database: ${error?.name ?? 'no reason'}.`;
   return new PushClientError('unavailable', text, {cause: error});
@@ -989,6 +998,22 @@ export class IndexedStore {
 
   get(name) {
     return this.#transact('readonly', (rows, give) => { rows.get(name).onsuccess = event => give(event.target.result); });
+  }
+
+  /** Several rows, in the order of their names. */
+  getAll(names) {
+    return this.#transact('readonly', (rows, give) => {
+      const found = [];
+      give(found);
+      names.forEach((name, index) => { rows.get(name).onsuccess = event => { found[index] = event.target.result; }; });
+    });
+  }
+
+  /** The names with a prefix. */
+  names(prefix) {
+    return this.#transact('readonly', (rows, give) => {
+      rows.getAllKeys(IDBKeyRange.bound(prefix, `${prefix}\uFFFF`)).onsuccess = event => give(event.target.result);
+    });
   }
 
   /** The rows whose names have a prefix, as a map. */
@@ -1044,8 +1069,10 @@ export class IndexedStore {
     const forget = () => { this.#connection = null; };
     return this.#connection ??= new Promise((done, fail) => {
       // A browser that blocks storage for the page throws here.
-      const opening = indexedDB.open(this.#name, 1);
-      opening.onupgradeneeded = () => opening.result.createObjectStore('rows');
+      const opening = indexedDB.open(this.#name, FORMAT);
+      opening.onupgradeneeded = ({oldVersion}) => { if (!oldVersion) opening.result.createObjectStore('rows'); };
+      // A page of an earlier version does not close its connection while a transaction runs.
+      opening.onblocked = () => fail(new PushClientError('unavailable', 'Another tab uses the stored data of an earlier version: close it.'));
       opening.onsuccess = () => {
         const database = opening.result;
         database.onclose = forget;
@@ -1094,6 +1121,8 @@ export class MemoryStore {
 
   async head() { return this.rows.get('head') ?? NEW_HEAD; }
   async get(name) { return this.rows.get(name); }
+  async getAll(names) { return names.map(name => this.rows.get(name)); }
+  async names(prefix) { return [...this.rows.keys()].filter(name => name.startsWith(prefix)); }
   async list(prefix) { return new Map([...this.rows].filter(([name]) => name.startsWith(prefix))); }
 
   async commit(revision, changes, head) {
@@ -1134,10 +1163,19 @@ async function unseal(key, name, row) {
 
 const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, false, ['encrypt', 'decrypt']);
 
-/** A change before its commit: reads of one revision, and the rows to write. */
+/**
+ * A change before its commit: reads of one revision, and the rows to write. `changes` has the
+ * members that are readable without the key, and `values` what `rows` encrypts.
+ */
 class Draft {
   constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map(), known: new Map()});
+    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map()});
+  }
+
+  /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
+  async load(names) {
+    const missing = names.filter(name => !this.known.has(name)), rows = missing.length > 0 ? await this.store.getAll(missing) : [];
+    missing.forEach((name, index) => this.known.set(name, rows[index]));
   }
 
   /**
@@ -1151,24 +1189,33 @@ class Draft {
   }
 
   async read(name) {
+    if (this.values.has(name)) return this.values.get(name);
     return unseal(this.key, name, await this.row(name));
   }
 
-  /** Encrypts and writes; `clear` has the members that are readable without the key. */
-  async write(name, value, clear = {}) {
-    this.changes.set(name, {...clear, ...await seal(this.key, name, value)});
+  /** Writes a value, encrypted; `clear` has the members that are readable without the key. */
+  write(name, value, clear = {}) {
+    this.changes.set(name, clear);
+    this.values.set(name, value);
   }
 
   writeClear(name, value) {
     this.changes.set(name, value);
+    this.values.delete(name);
   }
 
   remove(name) {
-    this.changes.set(name, null);
+    this.writeClear(name, null);
+  }
+
+  /** The rows of the commit. */
+  async rows() {
+    return new Map(await Promise.all([...this.changes].map(async ([name, clear]) =>
+      [name, this.values.has(name) ? {...clear, ...await seal(this.key, name, this.values.get(name))} : clear])));
   }
 
   async names(prefix) {
-    const names = new Set((await this.store.list(prefix)).keys());
+    const names = new Set(await this.store.names(prefix));
     for (const [name, value] of this.changes) {
       if (!name.startsWith(prefix)) continue;
       if (value === null) names.delete(name); else names.add(name);
@@ -1183,18 +1230,30 @@ class Draft {
  * The limits of the cache. Beyond them the oldest entries first drop their payloads, which can
  * still be fetched one by one, and then go.
  */
-const MAXIMUM = {count: 10_000, bytes: 16 << 20, tombstones: 2000, failures: 100};
+const MAXIMUM = {count: 10_000, bytes: 32 << 20, tombstones: 2000, failures: 100};
+/** The size of the decrypted payloads that a client holds in memory, in characters of JSON. */
+const PAYLOADS_IN_MEMORY = 4 << 20;
+/** The notifications that a call returns unless the app says how many. */
+const PAGE = 500;
 
+/** An entry has all of a notification but its payload, so that a list of them fits into memory. */
 const entryName = id => `entry/${id}`;
+const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
 
-const packed = item => ({...item, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
+const packed = item => ({...item, payload: undefined, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
 const unpacked = item => {
   const time = value => value === null ? null : new Date(value);
   return {...item, payload: item.payload, createdAt: time(item.createdAt), expiresAt: time(item.expiresAt)};
 };
 /** The readable members of an entry's row: the number of its last change, and its place in the server's list. */
 const placeOf = ({change, order = null}) => ({change, order});
+/** An entry in memory. Versions before 0.3 stored the payload in the entry. */
+const indexed = (value, row) => ({
+  ...placeOf(row), item: {...unpacked(value.item), payload: undefined}, date: value.date, tag: value.tag, isInline: value.item.payload !== undefined,
+  // A header has about 250 bytes.
+  size: 256 + (value.size ?? row.data?.length ?? 0),
+});
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
  * Times have seconds, and ids are random. Within a second the server's list decides; notifications
@@ -1214,18 +1273,29 @@ const inbox = {
     // A notification that returns, for example after an unknown cursor, keeps its place.
     const known = row?.order ?? (await draft.row(goneName(item.id)))?.order;
     const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
-    const isSame = old !== undefined && JSON.stringify(old.item) === JSON.stringify(wanted);
+    const payload = JSON.stringify(item.payload), isSamePayload = payload === JSON.stringify(await inbox.payload(draft, item.id, old));
+    const isSame = isSamePayload && old !== undefined && JSON.stringify({...old.item, payload: undefined}) === JSON.stringify(wanted);
     const change = isSame ? row.change : draft.head.change += 1;
-    await draft.write(name, {item: wanted, tag, date}, {change, order});
+    draft.write(name, {item: wanted, tag, date, size: payload?.length ?? 0}, {change, order});
+    if (!item.hasPayload) draft.remove(payloadName(item.id));
+    else if (!isSamePayload || old.item.payload !== undefined) draft.write(payloadName(item.id), item.payload);
     draft.remove(goneName(item.id));
     return !isSame;
+  },
+
+  /** The payload of a stored entry; undefined if there is none. */
+  async payload(draft, id, stored) {
+    return stored?.item.hasPayload ? stored.item.payload ?? await draft.read(payloadName(id)) : undefined;
   },
 
   /** Marks the stored items of these ids as read or unread. */
   async mark(draft, ids, isRead) {
     for (const id of ids) {
-      const cached = await draft.read(entryName(id));
-      if (cached) await inbox.put(draft, {...unpacked(cached.item), isRead}, {date: cached.date});
+      const name = entryName(id), cached = await draft.read(name);
+      if (!cached || cached.item.isRead === isRead) continue;
+      const {order} = placeOf(await draft.row(name)), change = draft.head.change += 1;
+      // The tag is that of the other state.
+      draft.write(name, {...cached, item: {...cached.item, isRead}, tag: null}, {change, order});
     }
   },
 
@@ -1236,6 +1306,7 @@ const inbox = {
   async remove(draft, id) {
     const order = (await draft.row(entryName(id)) ?? await draft.row(goneName(id)))?.order ?? null;
     draft.remove(entryName(id));
+    draft.remove(payloadName(id));
     draft.writeClear(goneName(id), {id, order, change: draft.head.change += 1});
   },
 
@@ -1268,13 +1339,17 @@ const inbox = {
         if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
       }
     }
+    const ids = [...page.items.map(({item}) => item.id), ...page.deleted];
+    await draft.load(ids.flatMap(id => [entryName(id), goneName(id)]));
+    const known = await Promise.all(ids.map(async id => await draft.row(entryName(id)) ? [payloadName(id)] : []));
+    await draft.load(known.flat());
     for (const {item, isStorable} of page.items) {
       if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const cached = isStorable ? item : withoutPayload(item);
       await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date, isListed: true});
     }
     for (const id of page.deleted) await inbox.remove(draft, id);
-    await draft.write('cursor', {cursor: page.cursor, date});
+    draft.write('cursor', {cursor: page.cursor, date});
     return true;
   },
 
@@ -1293,8 +1368,9 @@ const inbox = {
           await inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
         } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
-          await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change, order: entry.order});
-          bytes -= entry.size;
+          draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date, size: 0}, placeOf(entry));
+          draft.remove(payloadName(entry.item.id));
+          bytes -= entry.size - 256;
         }
       }
     }
@@ -1307,7 +1383,7 @@ const inbox = {
 
   /** Deletes everything of the account except for its pending sign-outs. */
   async clear(draft) {
-    for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
+    for (const prefix of ['entry/', 'payload/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
     // Numbers restart in a new epoch, so that all earlier marks become invalid.
     Object.assign(draft.head, {change: 0, floor: 0, listed: 0, epoch: ''});
@@ -1405,7 +1481,7 @@ export class PushClient {
     return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
-  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
+  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), sorted: []}; #payloads = new Map();
   #channel = null; #channelName; #sent = null; #sending = Promise.resolve();
 
   /** Use `open` instead. */
@@ -1439,7 +1515,7 @@ export class PushClient {
       if (isAnother) {
         await this.#endSession(draft, stored);
       } else if (isWeaker) {
-        for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
+        for (const prefix of ['entry/', 'payload/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         for (const name of ['cursor', 'identity']) draft.remove(name);
         // A floor beyond every consumer's mark: all of them receive the full list.
         draft.head.floor = draft.head.change += 1;
@@ -1506,8 +1582,8 @@ export class PushClient {
       isAnother = isAnew || (settings.account !== null && settings.account !== account);
       if (isAnother) await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account});
-      await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
-      if (id !== null) await draft.write('identity', {id});
+      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      if (id !== null) draft.write('identity', {id});
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
     }, {isAnyEpoch: true});
@@ -1531,6 +1607,7 @@ export class PushClient {
   async signOut() {
     const deadline = this.#api.deadline(), {account} = this, {ending, isStored} = await this.#endHere();
     this.account = null;
+    this.#payloads.clear();
     this.#announce();
     // A failure or an endless wait here must not stop the client's requests to the server.
     await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
@@ -1570,7 +1647,7 @@ export class PushClient {
       throw new PushClientError('unavailable', 'The browser cannot delete the stored data.', {cause});
     });
     if (!draft) return {ending, isStored: false};
-    const rows = new Map([...draft.changes].filter(([, row]) => row !== null));
+    const rows = new Map([...await draft.rows()].filter(([, row]) => row !== null));
     return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
   }
 
@@ -1599,7 +1676,7 @@ export class PushClient {
           ? await this.#sendEnding(ending, deadline, ending.account === account ? renew : undefined) : {isConfirmed: false, left: null};
         await this.#change(async draft => {
           if (!left) draft.remove(name);
-          else if (await draft.row(name)) await draft.write(name, left);
+          else if (await draft.row(name)) draft.write(name, left);
         }, {isAnyEpoch: true});
         if (!isConfirmed) isDone = false;
       } catch (error) {
@@ -1668,13 +1745,13 @@ export class PushClient {
     await inbox.clear(draft);
     draft.key = await newKey();
     draft.writeClear('key', draft.key);
-    for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
+    for (const [name, ending] of endings) if (ending) draft.write(name, ending); else draft.remove(name);
     const registrations = [registration?.id, stream?.id].filter(Boolean);
     const {server, signatures, account} = settings, keys = signatures?.keys ?? [];
     const token = session?.token ?? null, id = identity?.id ?? null;
     const isAny = token !== null || registrations.length > 0;
     const ending = isAny ? {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations} : null;
-    if (ending) await draft.write(`ending/${crypto.randomUUID()}`, ending);
+    if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
     return ending;
@@ -1683,18 +1760,62 @@ export class PushClient {
   // MARK: Stored state
 
   /**
-   * The cached inbox, at once and without a network; `syncedAt` is the time at which it was last
-   * current, null if never.
+   * The cached inbox, at once and without a network: its newest notifications, the oldest first.
+   *
+   * `limit` says how many; `hasMore` whether there are older ones, which a call with
+   * `before: notifications[0]` returns. `count` and `unreadCount` are of the whole inbox. `syncedAt`
+   * is the time at which it was last current, null if never.
    */
-  async cachedInbox() {
-    return this.#inboxOf(await this.#entries(), {isFresh: false});
+  async cachedInbox({limit = PAGE, before = null} = {}) {
+    return this.#inboxOf({limit, before, isFresh: false});
   }
 
-  async #inboxOf(entries, {isFresh, unstored = new Map(), failure = null}) {
+  /** The number of unread notifications, for a badge. */
+  async cachedBadge() {
     const now = this.#now();
-    const notifications = entries.map(({item}) => unstored.get(item.id) ?? item).filter(item => !isPast(item, now));
+    return (await this.#entries()).reduce((sum, {item}) => sum + (item.isRead || isPast(item, now) ? 0 : 1), 0);
+  }
+
+  async #inboxOf({limit, before = null, isFresh, unstored = new Map(), failure = null}) {
+    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !isPast(item, now));
+    let end = entries.length;
+    if (before !== null) {
+      const place = entries.findIndex(({item}) => item.id === before.id);
+      // It is gone meanwhile.
+      end = place >= 0 ? place : entries.findIndex(({item}) => item.createdAt >= before.createdAt);
+      if (end < 0) end = entries.length;
+    }
+    const start = Math.max(0, end - limit), items = await this.#withPayloads(entries.slice(start, end));
     const date = (await this.#read('cursor'))?.date ?? null;
-    return {notifications, unreadCount: notifications.filter(item => !item.isRead).length, isFresh, failure, syncedAt: date === null ? null : new Date(date)};
+    return {
+      notifications: items.map(item => unstored.get(item.id) ?? item), count: entries.length, hasMore: start > 0,
+      unreadCount: entries.reduce((sum, {item}) => sum + (item.isRead ? 0 : 1), 0), isFresh, failure, syncedAt: date === null ? null : new Date(date),
+    };
+  }
+
+  /** The notifications of entries, with their payloads; of unreadable payloads nothing is shown. */
+  async #withPayloads(entries) {
+    const {epoch} = this.#cache, memory = this.#payloads, found = new Map();
+    const nameOf = ({item, change}) => `${epoch}/${item.id}/${change}`, missing = [];
+    for (const entry of entries) {
+      const name = nameOf(entry);
+      if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
+    }
+    const names = missing.map(({item, isInline}) => isInline ? entryName(item.id) : payloadName(item.id));
+    const [key, ...rows] = await this.#store.getAll(['key', ...names]);
+    await Promise.all(missing.map(async (entry, index) => {
+      const value = await unseal(key, names[index], rows[index]), payload = entry.isInline ? value?.item.payload : value;
+      if (payload === undefined) return;
+      found.set(nameOf(entry), payload);
+      memory.set(nameOf(entry), {payload, size: entry.size});
+    }));
+    let size = [...memory.values()].reduce((sum, one) => sum + one.size, 0);
+    for (const [name, one] of memory) {
+      if (size <= PAYLOADS_IN_MEMORY) break;
+      memory.delete(name);
+      size -= one.size;
+    }
+    return entries.map(entry => found.has(nameOf(entry)) ? {...entry.item, payload: found.get(nameOf(entry))} : withoutPayload(entry.item));
   }
 
   /**
@@ -1703,9 +1824,10 @@ export class PushClient {
    *
    * No change is lost between two calls, even if another tab fetched it or a call failed in
    * between. Without a mark, or with one that is too old, `isEverything` is true and `arrived`
-   * is the whole inbox.
+   * is the whole inbox. Of more than `limit` changes the first come, with a mark after them, and
+   * `hasMore` is true.
    */
-  async changes(mark = null) {
+  async changes(mark = null, {limit = PAGE} = {}) {
     let head, entries, rows;
     // All values must be of one revision: a mark beyond them would lose the changes in between.
     do {
@@ -1716,10 +1838,12 @@ export class PushClient {
     const isEverything = epoch !== head.epoch || !(Number(number) >= head.floor);
     const since = isEverything ? 0 : Number(number);
     const now = this.#now();
-    const arrived = entries.filter(({change, item}) => change > since && !isPast(item, now)).map(({item}) => item);
     const tombstones = isEverything ? [] : [...rows.values()];
-    const deleted = tombstones.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
-    return {arrived, deleted, isEverything, mark: `${head.epoch}/${head.change}`};
+    const all = [...entries.filter(({item}) => !isPast(item, now)), ...tombstones].filter(({change}) => change > since);
+    const hasMore = all.length > limit, page = hasMore ? all.sort((one, other) => one.change - other.change).slice(0, limit) : all;
+    const arrived = await this.#withPayloads(page.filter(({item}) => item).sort(inOrder));
+    const deleted = page.filter(({item}) => !item).map(({id}) => id).sort((one, other) => one - other);
+    return {arrived, deleted, isEverything, hasMore, mark: `${head.epoch}/${hasMore ? page.at(-1).change : head.change}`};
   }
 
   /** The changes as they arrive, from this tab, other tabs and the worker. Ends with `signal`. */
@@ -1735,6 +1859,7 @@ export class PushClient {
         const changes = await this.changes(mark);
         if (changes.isEverything || changes.mark !== mark) yield changes;
         mark = changes.mark;
+        if (changes.hasMore) continue;
         if (!isRung && !signal?.aborted) await new Promise(done => { ring = done; });
         isRung = false;
       }
@@ -1749,11 +1874,12 @@ export class PushClient {
   /**
    * Sends the outbox, and then fetches the changes since the last time.
    *
-   * `isFresh` is true if the server has just confirmed this inbox. If the network fails or
+   * Returns the newest notifications, as `cachedInbox` does. `isFresh` is true if the server has just
+   * confirmed this inbox. If the network fails or
    * interferes, it is false, `failure` has the reason, and `syncedAt` is the time at which the
    * inbox was last current. If nothing is cached, the call throws instead.
    */
-  async sync() {
+  async sync({limit = PAGE} = {}) {
     const deadline = this.#api.deadline(), unstored = new Map();
     let restart = null;
     try {
@@ -1772,10 +1898,10 @@ export class PushClient {
         }
         restart = step === 'restart' ? 'next' : restart && 'done';
       }
-      return await this.#inboxOf(await this.#entries(), {isFresh: true, unstored});
+      return await this.#inboxOf({limit, isFresh: true, unstored});
     } catch (failure) {
       if (!failure.allowsCached) throw failure;
-      const cached = await this.#inboxOf(await this.#entries(), {isFresh: false, unstored, failure});
+      const cached = await this.#inboxOf({limit, isFresh: false, unstored, failure});
       if (cached.syncedAt === null) throw failure;
       return cached;
     }
@@ -1808,7 +1934,7 @@ export class PushClient {
         if (!await inbox.merge(draft, page, how)) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
-        await draft.write('cursor', {cursor, date: this.#now()});
+        draft.write('cursor', {cursor, date: this.#now()});
       }
       await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
       return true;
@@ -1824,8 +1950,16 @@ export class PushClient {
 
   /** A notification of the cache, without a request; null if it is not there. */
   async cachedNotification(id) {
-    const cached = await this.#read(entryName(checked(id))), item = cached && unpacked(cached.item);
+    const item = (await this.#cachedItem(checked(id)))?.item;
     return item && !isPast(item, this.#now()) ? item : null;
+  }
+
+  /** A stored notification with its payload, tag and date; undefined if there is none. */
+  async #cachedItem(id) {
+    const [key, entry, row] = await this.#store.getAll(['key', entryName(id), payloadName(id)]), stored = await unseal(key, entryName(id), entry);
+    if (!stored) return undefined;
+    const payload = stored.item.hasPayload ? stored.item.payload ?? await unseal(key, payloadName(id), row) : undefined;
+    return {...stored, item: payload === undefined ? withoutPayload(unpacked(stored.item)) : {...unpacked(stored.item), payload}};
   }
 
   /**
@@ -1837,23 +1971,23 @@ export class PushClient {
    * then call `confirmTaken`.
    */
   async notification(id) {
-    const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#read(name);
+    const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#cachedItem(id);
     try {
       const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: cached?.item.hasPayload ? cached.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
           const now = await draft.read(name);
           if (!now || !await inbox.isUntouched(draft, id, before)) return;
-          await draft.write(name, {...now, date: this.#now()}, placeOf(await draft.row(name)));
+          draft.write(name, {...now, date: this.#now()}, placeOf(await draft.row(name)));
         });
-        return {item: unpacked(cached.item), isFresh: true, date: null, failure: null};
+        return {item: cached.item, isFresh: true, date: null, failure: null};
       }
       return {item: await this.#take(answer, id, before), isFresh: true, date: null, failure: null};
     } catch (failure) {
       if (isGone(failure)) await this.#removeItems([id]);
-      if (!failure.allowsCached || !cached?.item.hasPayload || isPast(unpacked(cached.item), this.#now())) throw failure;
+      if (!failure.allowsCached || !cached?.item.hasPayload || isPast(cached.item, this.#now())) throw failure;
       const date = Math.max(cached.date, (await this.#read('cursor'))?.date ?? 0);
-      return {item: unpacked(cached.item), isFresh: false, date: new Date(date), failure};
+      return {item: cached.item, isFresh: false, date: new Date(date), failure};
     }
   }
 
@@ -1898,7 +2032,9 @@ export class PushClient {
       // The entry stays without its payload and with the old change's number: for consumers nothing
       // has changed.
       const row = await draft.row(entryName(id));
-      if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, placeOf(row));
+      if (!row) return;
+      draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now(), size: 0}, placeOf(row));
+      draft.remove(payloadName(id));
     });
     this.#announce();
     return item;
@@ -2001,7 +2137,7 @@ export class PushClient {
     }
     const number = draft.head.order = (draft.head.order ?? 0) + 1;
     const name = `outbox/${String(number).padStart(12, '0')}`;
-    await draft.write(name, {key: crypto.randomUUID(), ...call, date: this.#now(), firstTry: null, failure: null});
+    draft.write(name, {key: crypto.randomUUID(), ...call, date: this.#now(), firstTry: null, failure: null});
     return name;
   }
 
@@ -2059,7 +2195,7 @@ export class PushClient {
     const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
     if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
     if (call.kind === 'send' && call.firstTry === null) {
-      await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, firstTry: this.#now()}); });
+      await this.#change(async draft => { if (await draft.row(name)) draft.write(name, {...call, firstTry: this.#now()}); });
     }
     let unmarked = [];
     try {
@@ -2096,8 +2232,8 @@ export class PushClient {
   async #fail(name, call, failure) {
     await this.#change(async draft => {
       if (!await draft.row(name)) return;
-      await draft.write(name, {...call, failure});
-      if (call.kind !== 'send') await draft.write('cursor', {date: (await draft.read('cursor'))?.date ?? null});
+      draft.write(name, {...call, failure});
+      if (call.kind !== 'send') draft.write('cursor', {date: (await draft.read('cursor'))?.date ?? null});
       const names = (await draft.names('outbox/')).sort(), calls = await Promise.all(names.map(other => draft.read(other)));
       const failed = names.filter((_, place) => calls[place]?.failure);
       for (const old of failed.slice(0, Math.max(0, failed.length - MAXIMUM.failures))) draft.remove(old);
@@ -2506,7 +2642,7 @@ export class PushClient {
   async #learn(answer) {
     const known = await this.#change(async draft => {
       const stored = await draft.read('identity');
-      if (!stored) await draft.write('identity', {id: answer.account});
+      if (!stored) draft.write('identity', {id: answer.account});
       return stored?.id ?? answer.account;
     });
     // Another tab was faster.
@@ -2536,8 +2672,8 @@ export class PushClient {
   async #renew(deadline) {
     const {token, expiresAt, id} = await this.#newSession(this.account, deadline);
     await this.#change(async draft => {
-      await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
-      if (isIdentifier(id) && !await draft.read('identity')) await draft.write('identity', {id});
+      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      if (isIdentifier(id) && !await draft.read('identity')) draft.write('identity', {id});
     });
     return `Bearer ${token}`;
   }
@@ -2590,20 +2726,31 @@ export class PushClient {
         draft.writeClear('key', draft.key);
       }
       const result = await body(draft);
-      if (draft.changes.size === 0 || await this.#store.commit(head.revision, draft.changes, draft.head)) return result;
+      if (draft.changes.size === 0) return result;
+      const rows = await draft.rows();
+      if (!await this.#store.commit(head.revision, rows, draft.head)) continue;
+      if (this.#cache.revision === head.revision) {
+        const entries = overlay(this.#cache.entries, draft);
+        for (const [name, entry] of entries) entry.iv ??= rows.get(name).iv;
+        this.#cache = {revision: head.revision + 1, epoch: draft.head.epoch, entries, sorted: null};
+      }
+      return result;
     }
   }
 
-  /** All entries, the oldest first. Decrypts only those that have changed. */
+  /**
+   * All entries without payloads, the oldest first. They stay in memory; after a change by another
+   * tab this decrypts only the changed ones. Callers must not change the array.
+   */
   async #entries() {
     const head = await this.#store.head();
     if (this.#cache.revision !== head.revision) {
       const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
       const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
       if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
-      this.#cache = {revision: head.revision, entries};
+      this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
     }
-    return [...this.#cache.entries.values()].sort(inOrder);
+    return this.#cache.sorted ??= [...this.#cache.entries.values()].sort(inOrder);
   }
 
   /**
@@ -2627,23 +2774,17 @@ export class PushClient {
 
   /** All entries as they will be after a draft's commit. */
   async #entriesOf(draft) {
-    const rows = await draft.store.list('entry/');
-    for (const [name, row] of draft.changes) {
-      if (!name.startsWith('entry/')) continue;
-      if (row === null) rows.delete(name); else rows.set(name, row);
-    }
-    return [...(await this.#unsealAll(rows, draft.key)).values()].sort(inOrder);
+    await this.#entries();
+    return [...overlay(this.#cache.entries, draft).values()].sort(inOrder);
   }
 
   async #unsealAll(rows, key) {
     const all = await Promise.all([...rows].map(async ([name, row]) => {
       const known = this.#cache.entries.get(name);
-      if (known && base64(known.iv) === base64(row.iv)) return [name, known];
+      if (known?.iv?.every((byte, index) => byte === row.iv[index])) return [name, known];
       const value = await unseal(key, name, row);
       // Unreadable rows are not shown.
-      return value && [name, {
-        item: unpacked(value.item), date: value.date, tag: value.tag, ...placeOf(row), size: row.data.length, iv: row.iv,
-      }];
+      return value && [name, {...indexed(value, row), iv: row.iv}];
     }));
     return new Map(all.filter(Boolean));
   }
@@ -2717,6 +2858,16 @@ async function inOneTab(name, signal, work, {patience, onHear}) {
       working.abort();
     }
   }
+}
+
+/** Entries as they will be after a draft's commit. */
+function overlay(entries, draft) {
+  const after = new Map(entries);
+  for (const [name, clear] of draft.changes) {
+    if (!name.startsWith('entry/')) continue;
+    if (clear === null) after.delete(name); else after.set(name, indexed(draft.values.get(name), clear));
+  }
+  return after;
 }
 
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */

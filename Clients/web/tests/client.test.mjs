@@ -168,7 +168,7 @@ test('many are marked in one request', async t => {
   for (let count = 0; count < 600; count += 1) server.post('x');
   await push.sync();
   server.requests = [];
-  assert.equal(await push.markRead(ids((await push.cachedInbox()).notifications)), true);
+  assert.equal(await push.markRead(ids((await push.cachedInbox({limit: 600})).notifications)), true);
   assert.deepEqual(server.requests, ['POST /api/notifications/read', 'POST /api/notifications/read']);
   assert.equal((await push.cachedInbox()).unreadCount, 0);
 });
@@ -382,6 +382,79 @@ test('of two commits after the same revision the second is refused, and a slower
   };
   assert.deepEqual((await slow.sync()).notifications, []);
   assert.deepEqual(server.requests, ['GET /api/notifications'], 'from where the other has come to');
+});
+
+test('an inbox of any size is shown in pages, and its changes arrive in pages', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  for (let count = 0; count < 25; count += 1) server.post(`payload ${count}`);
+  const first = await push.sync({limit: 10});
+  assert.deepEqual([first.count, first.unreadCount, first.hasMore, ids(first.notifications)], [25, 25, true, [16, 17, 18, 19, 20, 21, 22, 23, 24, 25]]);
+  const second = await push.cachedInbox({limit: 10, before: first.notifications[0]});
+  assert.deepEqual([second.notifications[0].payload, second.hasMore, second.notifications.at(-1).id], ['payload 5', true, 15]);
+  // The mark of a page is gone meanwhile.
+  await push.dismiss(second.notifications[0].id);
+  const last = await push.cachedInbox({limit: 10, before: second.notifications[1]});
+  assert.deepEqual([ids(last.notifications), last.hasMore, last.count, await push.cachedBadge()], [[1, 2, 3, 4, 5], false, 24, 24]);
+  const seen = new Map();
+  let mark = null, pages = 0;
+  for (let hasMore = true; hasMore; pages += 1) {
+    const changes = await push.changes(mark, {limit: 10});
+    ({mark, hasMore} = changes);
+    for (const {id, payload} of changes.arrived) seen.set(id, payload);
+    assert.ok(changes.arrived.length <= 10);
+  }
+  assert.deepEqual([pages, seen.size, seen.get(25)], [3, 24, 'payload 24']);
+});
+
+test('a large inbox stays readable fast, and its payloads do not stay in memory', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), payload = 'x'.repeat(4096);
+  for (let count = 0; count < 5000; count += 1) server.post(payload);
+  const push = await clientOf(t, server, {store, timeout: 60});
+  assert.equal((await push.sync()).count, 5000);
+  const reads = [];
+  for (const name of ['getAll', 'list']) {
+    const read = store[name].bind(store);
+    store[name] = async given => {
+      const found = await read(given);
+      reads.push(found.length ?? found.size);
+      return found;
+    };
+  }
+  const badge = async () => {
+    reads.length = 0;
+    return [await push.cachedBadge(), (await push.cachedInbox()).notifications.length, reads.reduce((sum, one) => sum + one, 0)];
+  };
+  // The key alone is read: index and payloads of a page are in memory, also after a change of this tab.
+  assert.deepEqual(await badge(), [5000, 500, 1]);
+  await push.markRead(5000);
+  assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
+  assert.deepEqual(await badge(), [4999, 500, 1]);
+  // Another client of the store decrypts the index, and the payloads of a page only.
+  reads.length = 0;
+  const other = await clientOf(t, server, {store});
+  reads.length = 0;
+  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [5000, 21]]);
+});
+
+test('rows of an earlier version are read and rewritten, and those of a later version are not touched', async t => {
+  const {push, server, faults, open} = await keeper(t), {mark} = await push.changes();
+  // An entry as version 0.2 stored it.
+  const item = {...(await push.cachedInbox()).notifications[0], payload: 'inline'}, stored = faults.databases.get('sealpost'), key = stored.get('key');
+  const iv = new Uint8Array(12), additionalData = new TextEncoder().encode('entry/1'), {change} = stored.get('entry/1');
+  const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData}, key, new TextEncoder().encode(JSON.stringify({item, tag: null, date: 1})));
+  stored.set('entry/1', {change, iv, data: new Uint8Array(data)});
+  stored.delete('payload/1');
+  const next = await open();
+  assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, (await next.cachedNotification(1)).payload], ['inline', 'inline']);
+  await next.markRead(1);
+  assert.deepEqual((await next.changes(mark)).arrived.map(({payload, isRead}) => [payload, isRead]), [['inline', true]]);
+  server.change(1, {Title: 'changed'});
+  await next.sync();
+  assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, stored === faults.databases.get('sealpost')], ['secret', false]);
+  assert.ok(faults.databases.get('sealpost').has('payload/1'));
+  faults.versions.set('sealpost', 9);
+  faults.closeAll();
+  await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable' && /reload/.test(error.message));
 });
 
 test('no row can be put in the place of another', async t => {
