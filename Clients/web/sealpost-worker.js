@@ -90,9 +90,9 @@ async function recipient(message) {
 
 /** Shows a push in every case, with the placeholder after an error. */
 async function show(message) {
-  const id = pushedID(message);
+  const id = pushedID(message), start = performance.now();
   let settings = {title: self.registration.scope.split('/')[2], icon: null, placeholder: 'New message. Open to read.', page: null};
-  let shown = texts.unknown(settings), push = null;
+  let shown = texts.unknown(settings), push = null, outcome = 'unknown';
   try {
     push = await recipient(message);
     if (push) {
@@ -101,25 +101,33 @@ async function show(message) {
       if (id !== null && push.account !== null) {
         const item = await push.preview(id);
         shown = item ? texts.arrived(item, settings) : texts.gone(settings);
+        outcome = item ? 'arrived' : 'gone';
         await countUnread(push);
       }
     }
   } catch (error) {
     // The log contains nothing of the answer, not even as an error: the opened page shows more.
+    outcome = error.interference?.kind ?? error.code ?? 'error';
     console.warn(`a push could not be fetched: ${error.code ?? error.name} ${error.interference?.kind ?? ''}`);
   }
-  const {title = settings.title, ...options} = shown;
+  const {title = settings.title, ...more} = shown;
   await self.registration.showNotification(title, {
     icon: settings.icon ?? undefined, tag: ['sealpost', push?.settings.name, id].filter(part => part || part === 0).join(' '),
-    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...options,
+    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...more,
   });
+  try {
+    options.observe?.({kind: 'push', method: null, route: null, status: null, milliseconds: Math.round(performance.now() - start), outcome});
+  } catch (error) {
+    // A hook must not stop a sign-out.
+    console.warn(error);
+  }
   // Pushes still arrive if a sign-out has not reached the server yet.
   if (push?.account === null) await push.finishSignOuts();
 }
 
 async function countUnread(push) {
   // Not every browser has badges.
-  await navigator.setAppBadge?.((await push.cachedInbox()).unreadCount).catch(() => {});
+  await navigator.setAppBadge?.(await push.cachedBadge()).catch(() => {});
 }
 
 /** Sends everything that waits for the server: sign-outs, reads, dismissals and messages. */

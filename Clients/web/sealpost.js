@@ -562,6 +562,8 @@ function announcedLength(request, answer) {
 
 /** The path that begins sessions. Its 201 names the account in its body. */
 const SESSIONS = '/api/sessions';
+/** The path that exchanges a code for a session; requests to it have no credentials. */
+const ENROLMENT = '/api/enrolment';
 
 /**
  * The account that an answer is for; null if it is for nobody, or names none. Throws for a foreign
@@ -571,8 +573,9 @@ function checkAccount(request, answer, own) {
   const seen = answer.field('sealpost-account'), {status} = answer, {path} = request;
   if (seen === null) return null;
   if (seen === 'none') {
-    // The caller may be unknown if its credentials are missing or refused. All other answers name
-    // an account.
+    // The caller may be unknown if its credentials are missing or refused, and is without any where
+    // it exchanges a code. All other answers name an account.
+    if (path === ENROLMENT) return null;
     if (status >= 400 && ![403, 404, 409, 410, 412].includes(status)) return null;
   } else if (isIdentifier(seen) && (own === null || seen === own || (path === SESSIONS && status === 201))) {
     return seen;
@@ -754,12 +757,21 @@ function addressOf(server) {
  */
 const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
 
+/** The fields that only the client sets. */
+const OWN_FIELDS = ['mytoken', 'authorization', 'if-none-match', 'idempotency-key', 'last-event-id', 'accept-signature', 'content-type'];
+
+/** A path without ids and topics, for logs: a registration's id is the key of its hints. */
+function routeOf(path) {
+  const [, api, kind, name, action, topic] = path.split('/'), isID = ['notifications', 'register', 'devices'].includes(kind) && name !== 'read';
+  return ['', api, kind, isID && name !== undefined ? '{id}' : name, action, topic && '{topic}'].filter(part => part !== undefined).join('/');
+}
+
 /**
  * Sends requests to the server: each has a `MyToken` of its own, and its answer is checked before
  * use.
  */
 class Conversation {
-  constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken}) {
+  constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers}) {
     const base = addressOf(server);
     if (!/^https?:$/.test(base.protocol)) throw new PushClientError('invalidServer', "The server's address must begin with https:// or http://.");
     if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
@@ -771,7 +783,28 @@ class Conversation {
      * paths and is not signed.
      */
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
-    Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken});
+    Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers});
+  }
+
+  /** The value of a promise, whose outcome and duration the app's hook gets. */
+  async observed(event, promise) {
+    const start = performance.now();
+    const tell = outcome => {
+      try {
+        this.observe?.({...event, ...outcome, milliseconds: Math.round(performance.now() - start)});
+      } catch (error) {
+        // A hook must not stop a call.
+        console.warn(error);
+      }
+    };
+    try {
+      const value = await promise;
+      tell({status: value?.status ?? null, outcome: 'done'});
+      return value;
+    } catch (error) {
+      tell({status: error.interference?.status ?? null, outcome: error.interference?.kind ?? error.code ?? 'error'});
+      throw error;
+    }
   }
 
   /** The deadline, in milliseconds since 1970, of a call that begins now, or of a part of it. */
@@ -792,7 +825,8 @@ class Conversation {
     const deadline = options.deadline ?? this.deadline();
     for (const isLast of isRepeatable ? [false, true] : [true]) {
       try {
-        return await this.askOnce(method, path, {...options, deadline, isLast});
+        const event = {kind: 'request', method, route: routeOf(path)};
+        return await this.observed(event, this.askOnce(method, path, {...options, deadline, isLast}));
       } catch (error) {
         if (isLast || error.code !== 'offline' || !error.isBeforeAnswer || Date.now() >= deadline) throw error;
       }
@@ -829,7 +863,8 @@ class Conversation {
    * answer.
    */
   async send(request, {body, key, authorization, account, lastEvent, signal, isLast = true}) {
-    const headers = {MyToken: request.token};
+    const added = Object.entries(this.headers?.({method: request.method, route: routeOf(request.path)}) ?? {});
+    const headers = {...Object.fromEntries(added.filter(([name]) => !OWN_FIELDS.includes(name.toLowerCase()))), MyToken: request.token};
     if (authorization) headers.Authorization = authorization;
     if (request.condition !== null) headers['If-None-Match'] = request.condition;
     if (key) headers['Idempotency-Key'] = `"${key}"`;
@@ -1401,7 +1436,7 @@ const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
 const DEFAULTS = {
   app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
-  isDeviceShared: false,
+  isDeviceShared: false, observe: null, headers: null,
   // Tests replace these.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
@@ -1446,6 +1481,10 @@ export class PushClient {
    *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
    *   one origin has several.
+   * - `observe`: called after each request, token and push, for logs and counters:
+   *   `{kind, method, route, status, milliseconds, outcome}`. `headers`: called with
+   *   `{method, route}` before each request; returns fields to add, such as `traceparent`. Neither
+   *   gets a payload, a token or an id. A worker has its own, in `options`.
    * - `isDeviceShared`: those accounts are signed in side by side, and share this browser's
    *   subscription: each push carries a hint that identifies its account. All of them set it to
    *   the same value.
@@ -1502,10 +1541,10 @@ export class PushClient {
   }
 
   async #begin() {
-    const {server, signatureTolerance, timeout, answerLimit, makeToken} = this.#settings;
+    const {server, signatureTolerance, timeout, answerLimit, makeToken, observe, headers} = this.#settings;
     this.#keys = await importKeys(pinnedKeys(this.#settings.signatures));
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
-    this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken});
+    this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken, observe, headers});
     await this.#change(async draft => {
       const stored = await draft.row('settings');
       // State of another server or app is not this client's. A client that demands signatures does
@@ -1560,6 +1599,25 @@ export class PushClient {
     const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer);
     await this.#use(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
+  }
+
+  /** Exchanges a code, which an administrator has made for a user without a password, for a token. */
+  async signInWithCode(code) {
+    const deadline = this.#api.deadline();
+    await this.#api.ask('GET', `${SESSIONS}/current`, {deadline});
+    const answer = await this.#api.call('POST', ENROLMENT, {body: {Code: code}, isRepeatable: false, deadline});
+    const {token, expiresAt} = readSession(answer), [account, id] = ['name', 'account'].map(name => member(answer.json, name));
+    if (!isIdentifier(account) || (id !== undefined && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
+    await this.#use(token, {account, id: id ?? null, expiresAt}, deadline);
+  }
+
+  /**
+   * Changes the account's password, and signs in with the new one. The server ends all sessions of
+   * the account and their devices: call `registerIfNeeded` afterwards.
+   */
+  async changePassword(current, next) {
+    await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
+    await this.signIn(this.account, next);
   }
 
   /**
@@ -2310,6 +2368,44 @@ export class PushClient {
     return this.#devices(this.#api.deadline());
   }
 
+  /** Ends another device of the account, such as a lost one. */
+  async endDevice(id) {
+    await this.#call('DELETE', `/api/register/${escape(id)}`);
+  }
+
+  /** Adds this device to a topic; throws `unavailable` without a registration. */
+  async joinTopic(topic) {
+    await this.#changeTopic('PUT', topic);
+  }
+
+  /** Removes this device from a topic. */
+  async leaveTopic(topic) {
+    await this.#changeTopic('DELETE', topic);
+  }
+
+  async #changeTopic(method, topic) {
+    await this.#call(method, `/api/devices/${await this.#ownDevice()}/topics/${escape(topic)}`);
+    await this.#change(async draft => {
+      const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => other !== topic);
+      // A later registration replaces all topics.
+      if (stored) draft.write('registration', {...stored, tags: method === 'PUT' ? [...others, topic] : others});
+    });
+  }
+
+  /**
+   * Sends a test push to this device: `{state, reason}`, with the push service's words. `state` is
+   * `accepted`, `queued` or `failed`.
+   */
+  async testPush() {
+    const answer = await this.#call('POST', `/api/devices/${await this.#ownDevice()}/test`), state = member(answer.json, 'state');
+    if (typeof state !== 'string') throw unexpected(answer, 'the outcome of a test push');
+    return {state, reason: member(answer.json, 'reason') ?? null};
+  }
+
+  async #ownDevice() {
+    return await this.registrationID() ?? (() => { throw new PushClientError('unavailable', 'This device is not registered.'); })();
+  }
+
   async #devices(deadline) {
     const answer = await this.#call('GET', '/api/register', {deadline}), own = await this.registrationID();
     if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
@@ -2670,7 +2766,7 @@ export class PushClient {
   }
 
   async #renew(deadline) {
-    const {token, expiresAt, id} = await this.#newSession(this.account, deadline);
+    const {token, expiresAt, id} = await this.#api.observed({kind: 'token', method: null, route: null}, this.#newSession(this.account, deadline));
     await this.#change(async draft => {
       draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
       if (isIdentifier(id) && !await draft.read('identity')) draft.write('identity', {id});

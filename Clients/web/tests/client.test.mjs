@@ -930,6 +930,58 @@ test('the next start notices a retired device and a changed key of the server, a
   assert.deepEqual((await push.devices()).map(({id, isThisDevice, topics}) => [id, isThisDevice, topics]), [[second, true, ['news']]]);
 });
 
+test('hooks get no payload, token or id, and cannot stop a call or replace a field', async t => {
+  browser(t);
+  const server = new FakeServer(), seen = [], fields = [], asked = [];
+  const push = await clientOf(t, server, {
+    observe: event => { seen.push(event); throw new Error('of the hook'); },
+    headers: request => { asked.push(request); return {traceparent: '00-1', authorization: 'Basic x', MYTOKEN: '1'}; },
+  });
+  const warn = console.warn;
+  console.warn = () => {};
+  t.after(() => { console.warn = warn; });
+  server.before = ({headers}) => { fields.push(headers); };
+  const id = server.post('a secret payload'), device = await push.register();
+  await push.sync();
+  await push.notification(id);
+  await push.joinTopic('secret:topic');
+  server.after = () => new Response('<html>', {status: 502});
+  await push.sync();
+  server.before = lost;
+  await push.sync();
+  assert.ok(fields.every(({traceparent, authorization, MYTOKEN}) => traceparent === '00-1' && authorization === undefined && MYTOKEN === undefined));
+  const told = JSON.stringify([seen, asked]);
+  for (const secret of ['a secret payload', 'spt_first', device, 'secret:topic', '"p256dh"', 'alice']) assert.ok(!told.includes(secret), secret);
+  assert.ok(seen.every(({milliseconds}) => Number.isInteger(milliseconds)));
+  assert.deepEqual(seen.slice(-5).map(({kind, method, route, status, outcome}) => [kind, method, route, status, outcome]), [
+    ['request', 'GET', '/api/notifications/{id}', 200, 'done'], ['request', 'PUT', '/api/devices/{id}/topics/{topic}', 204, 'done'],
+    ['request', 'GET', '/api/notifications', 502, 'missingEcho'],
+    ['request', 'GET', '/api/notifications', null, 'offline'], ['request', 'GET', '/api/notifications', null, 'offline'],
+  ]);
+});
+
+test('topics, a test push, a code and a new password', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server, {isIn: false, signatures}), bodies = [];
+  server.isSigned = true;
+  await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
+  await push.signInWithCode('the code');
+  assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
+  await assert.rejects(push.joinTopic('news'), {code: 'unavailable'});
+  const device = await push.register({tags: ['news']});
+  server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
+  await push.joinTopic('weather:Köln');
+  await push.leaveTopic('news');
+  assert.deepEqual(bodies, [`/api/devices/${device}/topics/weather%3AK%C3%B6ln`, `/api/devices/${device}/topics/news`]);
+  assert.deepEqual(await push.testPush(), {state: 'failed', reason: 'gone'});
+  await assert.rejects(push.changePassword('wrong', 'new'), error => error.problem.status === 403);
+  await push.changePassword('old', 'new');
+  assert.equal(await push.registerIfNeeded(), device);
+  assert.deepEqual([bodies.at(-1), (await push.sync()).isFresh], [['weather:Köln'], true]);
+  await push.endDevice(device);
+  assert.equal(server.devices.size, 0);
+});
+
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
   browser(t);
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});

@@ -83,7 +83,7 @@ export class FakeServer {
     this.requests.push(`${method} ${pathname}`);
     const [status, body, fields = {}] = this.#answer(request);
     const text = body === undefined ? null : JSON.stringify(body);
-    const account = this.account && (this.says ?? (status === 401 ? 'none' : this.account));
+    const account = this.account && (this.says ?? (status === 401 || pathname === '/api/enrolment' ? 'none' : this.account));
     if (account !== null) fields['Sealpost-Account'] = account;
     if (this.isSigned) Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account}));
     const response = new Response(text, {status, headers: {MyToken: echoOf(headers.MyToken), 'Content-Type': 'application/json', ...fields}});
@@ -92,7 +92,8 @@ export class FakeServer {
 
   #answer({method, path, query, headers, body}) {
     const problem = (status, code) => [status, {type: `urn:sealpost:problem:${code}`, title: code, status}];
-    if (method === 'POST' && path === '/api/sessions') {
+    if (path === '/api/enrolment' && body.Code !== 'the code') return problem(403, 'enrolment-refused');
+    if (method === 'POST' && ['/api/sessions', '/api/enrolment'].includes(path)) {
       const token = `spt_${this.tokens.size}`;
       this.tokens.add(token);
       return [201, {...this.#owner(), Token: token, ExpiresAt: '2100-01-01T00:00:00Z'}];
@@ -102,6 +103,8 @@ export class FakeServer {
     if (this.isBusy && method !== 'GET') return problem(503, 'busy');
     const [, , kind, name, action] = path.split('/');
     if (kind === 'sessions') return method === 'GET' ? [200, this.#owner()] : (this.tokens.delete(token), [204]);
+    if (kind === 'users') return body.Current === 'old' ? (this.tokens.clear(), [204]) : problem(403, 'wrong-password');
+    if (kind === 'devices') return this.devices.has(name) ? action === 'test' ? [200, {Device: name, State: 'failed', Reason: 'gone'}] : [204] : problem(410, 'registration-gone');
     if (kind === 'webpush') return [200, {Key: this.vapid}];
     if (kind === 'register') return this.#register(method, name, problem);
     if (method === 'GET' && !name) return this.#list(query, headers, problem);
