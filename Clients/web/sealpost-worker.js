@@ -162,7 +162,8 @@ async function open({id, name, page}) {
 }
 
 self.addEventListener('push', event => {
-  const message = event.data?.text() ?? '';
+  // A declarative push, which Safari shows itself if this worker fails, has its data in the notification.
+  const message = event.data?.text() ?? JSON.stringify(event.notification?.data ?? null);
   event.waitUntil(show(message));
 });
 

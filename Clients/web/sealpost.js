@@ -2457,7 +2457,7 @@ export class PushClient {
     else if (name) url.searchParams.set('name', name);
     let registered;
     try {
-      registered = await within(deadline, navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'}), 'The worker has not loaded in time.');
+      registered = await within(deadline, navigator.serviceWorker.register(workerURL(url), {scope, type: 'module', updateViaCache: 'none'}), 'The worker has not loaded in time.');
     } catch (cause) {
       if (cause instanceof PushClientError) throw cause;
       if (navigator.onLine === false) throw offline('The worker cannot be loaded.', {cause});
@@ -2902,6 +2902,22 @@ async function storeOf({store, name}) {
   if (store) return store;
   if (typeof indexedDB === 'undefined') throw new PushClientError('unavailable', 'This browser has no IndexedDB.');
   return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
+}
+
+let policy;
+/**
+ * A worker's address for a page that enforces Trusted Types, whose Content-Security-Policy allows
+ * the policy `sealpost`. The policy makes addresses of the page's own origin only.
+ */
+function workerURL(url) {
+  try {
+    policy ??= globalThis.trustedTypes?.createPolicy('sealpost', {
+      createScriptURL: text => new URL(text).origin === location.origin ? text : null,
+    });
+  } catch {
+    // The page does not allow the policy, which it needs only if it enforces Trusted Types.
+  }
+  return policy?.createScriptURL(url.href) ?? url;
 }
 
 /** The value of a promise of the browser's push manager, with an error of the client. */

@@ -897,6 +897,18 @@ test('a browser that cannot start the worker says so before it asks the user, an
   assert.equal(fake.current, null);
 });
 
+test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
+  const fake = browser(t), push = await clientOf(t, new FakeServer());
+  location.origin = 'https://push.example';
+  let rules;
+  globalThis.trustedTypes = {createPolicy: (name, made) => { rules = made; return {createScriptURL: url => ({name, toString: () => made.createScriptURL(url)})}; }};
+  t.after(() => { delete globalThis.trustedTypes; });
+  const {register} = navigator.serviceWorker, given = [];
+  navigator.serviceWorker.register = (url, options) => { given.push(url.name); return register(url, options); };
+  await push.startWorker();
+  assert.deepEqual([given, fake.worker, rules.createScriptURL('https://other.example/x.js')], [['sealpost'], 'https://push.example/sealpost-worker.js', null]);
+});
+
 test("the page of a click is stored without its query, and an app's own address as it is", async t => {
   browser(t);
   location.href = 'https://push.example/page?code=secret&state=1#/inbox';

@@ -61,6 +61,15 @@ test('the address of a click keeps routes, and has the id where the app wants it
   ]) assert.deepEqual((await click({id: 7, name: '', page: address}, [])).opened, [wanted]);
 });
 
+test('a declarative push is read like any other', async () => {
+  const declared = {web_push: 8030, secureId: '7', notification: {title: 'Clinic', navigate: page, data: {secureId: '7'}}};
+  for (const event of [{data: {text: () => JSON.stringify(declared)}}, {data: null, notification: declared.notification}]) {
+    shown.length = 0;
+    await deliver('push', event);
+    assert.deepEqual(shown.map(({data, tag}) => [data.id, tag]), [[7, 'sealpost 7']]);
+  }
+});
+
 test('each push shows a notification, also without a stored account, and whatever it has', async () => {
   // There is no IndexedDB at all.
   for (const text of ['{"secureId":"7"}', '', 'null', '{"secureId":{}}']) {
