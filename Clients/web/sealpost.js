@@ -1318,7 +1318,7 @@ const inbox = {
     return !isSame;
   },
 
-  /** The payload of a stored entry; undefined if there is none. */
+  /** The payload of a stored entry; undefined if it has no payload. */
   async payload(draft, id, stored) {
     return stored?.item.hasPayload ? stored.item.payload ?? await draft.read(payloadName(id)) : undefined;
   },
@@ -1472,8 +1472,8 @@ export class PushClient {
    * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
    *   skew, in seconds. `timeout`: for each call with all its requests, in seconds.
    * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
-   *   of the page's origin, to which page and worker post `{"Account": name}` with the page's
-   *   cookies; or a function, called with `{account, name}`. Both return the answer of
+   *   of the page's origin: page and worker post `{"Account": name}` to it, with the page's
+   *   cookies. Or a function, called with `{account, name}`. Both return the answer of
    *   `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of the app's own backend. A worker
    *   cannot call the page's function: it needs its own in `options` of `sealpost-worker.js`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
@@ -2012,7 +2012,7 @@ export class PushClient {
     return item && !isPast(item, this.#now()) ? item : null;
   }
 
-  /** A stored notification with its payload, tag and date; undefined if there is none. */
+  /** A stored notification with its payload, tag and date; undefined if it is not stored. */
   async #cachedItem(id) {
     const [key, entry, row] = await this.#store.getAll(['key', entryName(id), payloadName(id)]), stored = await unseal(key, entryName(id), entry);
     if (!stored) return undefined;
@@ -2470,7 +2470,7 @@ export class PushClient {
     await within(deadline, navigator.serviceWorker.ready, 'The worker has not started in time.');
   }
 
-  /** The key with which the server signs its pushes. */
+  /** The server's key of Web Push, which signs its pushes. */
   async #pushKey(deadline) {
     const query = this.#settings.app ? [['app', this.#settings.app]] : [];
     const answer = await this.#call('GET', '/api/webpush/key', {query, deadline}), key = member(answer.json, 'key');
