@@ -1209,7 +1209,15 @@ class Draft {
 
   /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
   async load(names) {
-    const missing = names.filter(name => !this.known.has(name)), rows = missing.length > 0 ? await this.store.getAll(missing) : [];
+    let missing = names.filter(name => !this.known.has(name));
+    // Most rows of a large page do not exist yet: one read of all names is faster than theirs.
+    if (missing.length > 50) {
+      const prefixes = [...new Set(missing.map(name => name.slice(0, name.indexOf('/') + 1)))];
+      const stored = new Set((await Promise.all(prefixes.map(prefix => this.store.names(prefix)))).flat());
+      for (const name of missing) if (!stored.has(name)) this.known.set(name, undefined);
+      missing = missing.filter(name => stored.has(name));
+    }
+    const rows = missing.length > 0 ? await this.store.getAll(missing) : [];
     missing.forEach((name, index) => this.known.set(name, rows[index]));
   }
 
@@ -1306,15 +1314,16 @@ const inbox = {
   async put(draft, item, {tag = null, date, isListed = false}) {
     const name = entryName(item.id), old = await draft.read(name), wanted = packed(item), row = await draft.row(name);
     // A notification that returns, for example after an unknown cursor, keeps its place.
-    const known = row?.order ?? (await draft.row(goneName(item.id)))?.order;
+    const tombstone = await draft.row(goneName(item.id)), known = row?.order ?? tombstone?.order;
     const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
     const payload = JSON.stringify(item.payload), isSamePayload = payload === JSON.stringify(await inbox.payload(draft, item.id, old));
     const isSame = isSamePayload && old !== undefined && JSON.stringify({...old.item, payload: undefined}) === JSON.stringify(wanted);
     const change = isSame ? row.change : draft.head.change += 1;
     draft.write(name, {item: wanted, tag, date, size: payload?.length ?? 0}, {change, order});
-    if (!item.hasPayload) draft.remove(payloadName(item.id));
-    else if (!isSamePayload || old.item.payload !== undefined) draft.write(payloadName(item.id), item.payload);
-    draft.remove(goneName(item.id));
+    if (!item.hasPayload) {
+      if (old?.item.hasPayload) draft.remove(payloadName(item.id));
+    } else if (!isSamePayload || old.item.payload !== undefined) draft.write(payloadName(item.id), item.payload);
+    if (tombstone) draft.remove(goneName(item.id));
     return !isSame;
   },
 
