@@ -541,7 +541,7 @@ export async function checkAnswer(request, answer, {keys, tolerance = 300, now, 
 
 function checkEnd(request, answer, where) {
   const count = answer.body.length;
-  if (answer.end === 'oversized') throw interference('oversized', 'an answer of the API', `more than ${count} bytes`, where);
+  if (answer.end === 'oversized') throw interference('oversized', 'an answer of the API', `${answer.count ?? count} bytes or more`, where);
   const announced = announcedLength(request, answer);
   if (answer.end === 'cut') throw interference('truncated', announced === null ? 'an end' : `${announced} bytes`, `${count} bytes`, where);
   if (announced !== null && announced !== count) throw interference('truncated', `${announced} bytes`, `${count} bytes`, where);
@@ -939,7 +939,7 @@ class Conversation {
     }
     const body = new Uint8Array(end === 'oversized' ? 0 : count);
     if (end !== 'oversized') pieces.reduce((start, piece) => (body.set(piece, start), start + piece.length), 0);
-    return {body, end};
+    return {body, end, count};
   }
 }
 
@@ -2817,7 +2817,9 @@ export class PushClient {
    * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
   async #change(body, {isAnyEpoch = false} = {}) {
-    for (;;) {
+    // Each retry follows a commit of another tab, or of another call of this one.
+    for (let tries = 1; ; tries += 1) {
+      if (tries > 1000) throw new PushClientError('unavailable', 'Other tabs change the stored data all the time.');
       const head = await this.#store.head();
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;

@@ -21,7 +21,7 @@ function install(t) {
   const folder = mkdtempSync(join(tmpdir(), 'sealpost-package-')), place = join(folder, 'node_modules/sealpost');
   t.after(() => rmSync(folder, {recursive: true}));
   mkdirSync(place, {recursive: true});
-  for (const name of [...about.files.filter(name => name !== 'LICENSE'), 'package.json']) writeFileSync(join(place, name), read(name));
+  for (const name of [...about.files, 'package.json']) writeFileSync(join(place, name), read(name));
   return folder;
 }
 
