@@ -59,6 +59,7 @@ export interface Device {
   readonly id: string;
   readonly app: string | null;
   readonly platform: string | null;
+  /** In lower case, with the tag of the user. */
   readonly topics: string[];
   readonly isThisDevice: boolean;
   readonly createdAt: Date | null;

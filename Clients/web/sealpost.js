@@ -2395,7 +2395,7 @@ export class PushClient {
   async #changeTopic(method, topic) {
     await this.#call(method, `/api/devices/${await this.#ownDevice()}/topics/${escape(topic)}`);
     await this.#change(async draft => {
-      const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => other !== topic);
+      const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => lowered(other) !== lowered(topic));
       // A later registration replaces all topics.
       if (stored) draft.write('registration', {...stored, tags: method === 'PUT' ? [...others, topic] : others});
     });

@@ -10,6 +10,7 @@ compares the page's and the worker's output with what was sent. It fails
 - if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
 - if a payload or token is unencrypted in the browser's databases;
 - if one of two accounts with one subscription shows or keeps the other's pushes;
+- if a device's topics, a test push, its end or a new password are not as the client reports them;
 - if a killed worker cannot renew the token of its account, or seven tabs use more than one event stream;
 - if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
 """
@@ -128,6 +129,7 @@ class Site(rig.Rig):
     def __init__(self, sealpost):
         super().__init__(sealpost)
         self.add_user("anna")
+        self.add_user("carl")
         self.chain = interferers.Chain(self)
         certificate, key = tls.make_certificate(self.folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -511,6 +513,41 @@ def use_tabs(browser, site):
     visitor.close()
 
 
+CALLS = """(async () => {
+    const {PushClient} = await import('/sealpost/sealpost.js');
+    globalThis.pushService = %(service)s;
+    const push = await PushClient.open({
+        name: 'calls', signatures: %(signatures)s, worker: '/worker.js',
+    });
+    await push.signIn('carl', %(password)s);
+    const first = await push.register({tags: ['news']});
+    await push.joinTopic('weather:Berlin');
+    await push.leaveTopic('news');
+    const own = async () => (await push.devices()).filter(({isThisDevice}) => isThisDevice).map(({topics, platform}) => [topics, platform]);
+    const found = [await own(), (await push.testPush()).state];
+    await push.endDevice(first);
+    const second = await push.registerIfNeeded();
+    found.push(first !== second, await own());
+    await push.changePassword(%(password)s, 'another correct horse battery');
+    found.push(await push.registerIfNeeded() !== null, await own(), (await push.sync()).isFresh);
+    await push.signOut();
+    push.close();
+    return found;
+})()"""
+
+
+def use_calls(browser, site):
+    """Topics, a test push, a device that the server has ended, and a new password."""
+    visitor = Visitor(browser, site, origin=site.tabs)
+    visitor.open("/plain.html")
+    names = {"service": f"https://localhost:{site.service.port}/push/", "signatures": site.signatures, "password": api.PASSWORD}
+    found = visitor.ask(CALLS % {key: json.dumps(value) for key, value in names.items()})
+    device = [[["username:carl", "weather:berlin"], "webpush"]]
+    if found != [device, "accepted", True, device, True, device, True]:
+        raise Wrong(f"the calls have returned {found}")
+    visitor.close()
+
+
 def posted(visitor, site, name, text):
     """Sends a text to an account. Returns the push as the browser decrypts it."""
     count = len(site.service.requests)
@@ -875,6 +912,7 @@ def go_through(browser, site, profile, options):
     visitor.close()
     least = look(browser, site, options.screenshots)
     use_tabs(browser, site)
+    use_calls(browser, site)
     attributed = share_a_browser(browser, site)
     print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
