@@ -13,14 +13,21 @@
 
 import {PushClient, pushedHint, pushedID} from './sealpost.js';
 
+/**
+ * Options of this worker's clients, as of `PushClient.open`, which a page cannot store, such as a
+ * function that renews the token:
+ *
+ * ```js
+ * options.token = ({account}) => fetch('/push-token', {method: 'POST'}).then(answer => answer.json());
+ * ```
+ *
+ * `timeout` is that of a push, in seconds: browsers stop a worker after about thirty.
+ */
+export const options = {timeout: 20};
+
 const parameters = new URL(location.href).searchParams;
 /** Whether the accounts of this origin share the browser's subscription. */
 const isShared = parameters.has('shared');
-
-/**
- * The timeout of a push, in seconds. Browsers stop a worker that takes longer than about thirty.
- */
-const TIMEOUT = 20;
 
 /**
  * The content of notifications. Each function returns `{title, body}`, and any other option of
@@ -49,13 +56,13 @@ const opened = new Map();
  * An account's client, with the settings that the page used last; null if no page has opened it.
  */
 async function client(name) {
-  if (!opened.has(name)) opened.set(name, PushClient.reopen(name, {timeout: TIMEOUT}));
+  if (!opened.has(name)) opened.set(name, PushClient.reopen(name, options));
   try {
     const push = await opened.get(name);
     // The account may have signed out, or another may have signed in, since this worker started.
     if (push && !await push.isCurrent()) {
       // The old client stays open: another push may be using it, and it ends with the worker.
-      opened.set(name, PushClient.reopen(name, {timeout: TIMEOUT}));
+      opened.set(name, PushClient.reopen(name, options));
       return await opened.get(name);
     }
     if (!push) opened.delete(name);
@@ -83,9 +90,9 @@ async function recipient(message) {
 
 /** Shows a push in every case, with the placeholder after an error. */
 async function show(message) {
-  const id = pushedID(message);
+  const id = pushedID(message), start = performance.now();
   let settings = {title: self.registration.scope.split('/')[2], icon: null, placeholder: 'New message. Open to read.', page: null};
-  let shown = texts.unknown(settings), push = null;
+  let shown = texts.unknown(settings), push = null, outcome = 'unknown';
   try {
     push = await recipient(message);
     if (push) {
@@ -94,25 +101,33 @@ async function show(message) {
       if (id !== null && push.account !== null) {
         const item = await push.preview(id);
         shown = item ? texts.arrived(item, settings) : texts.gone(settings);
+        outcome = item ? 'arrived' : 'gone';
         await countUnread(push);
       }
     }
   } catch (error) {
     // The log contains nothing of the answer, not even as an error: the opened page shows more.
+    outcome = error.interference?.kind ?? error.code ?? 'error';
     console.warn(`a push could not be fetched: ${error.code ?? error.name} ${error.interference?.kind ?? ''}`);
   }
-  const {title = settings.title, ...options} = shown;
+  const {title = settings.title, ...more} = shown;
   await self.registration.showNotification(title, {
     icon: settings.icon ?? undefined, tag: ['sealpost', push?.settings.name, id].filter(part => part || part === 0).join(' '),
-    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...options,
+    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...more,
   });
+  try {
+    options.observe?.({kind: 'push', method: null, route: null, status: null, milliseconds: Math.round(performance.now() - start), outcome});
+  } catch (error) {
+    // A hook must not stop a sign-out.
+    console.warn(error);
+  }
   // Pushes still arrive if a sign-out has not reached the server yet.
   if (push?.account === null) await push.finishSignOuts();
 }
 
 async function countUnread(push) {
   // Not every browser has badges.
-  await navigator.setAppBadge?.((await push.cachedInbox()).unreadCount).catch(() => {});
+  await navigator.setAppBadge?.(await push.cachedBadge()).catch(() => {});
 }
 
 /** Sends everything that waits for the server: sign-outs, reads, dismissals and messages. */
@@ -126,20 +141,29 @@ async function sendWaiting() {
   if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
-/** Brings the page to the front, or opens it, and passes on which notification was clicked. */
+/**
+ * Brings a window of the page to the front and passes on which notification was clicked; without
+ * such a window opens one.
+ */
 async function open({id, name, page}) {
-  const pages = await self.clients.matchAll({type: 'window', includeUncontrolled: true});
-  const shown = pages.find(({url}) => !page || url.split('#')[0] === page.split('#')[0]) ?? pages[0];
-  if (shown) {
-    await shown.focus();
-    shown.postMessage({sealpost: 'open', id, name});
-  } else if (page) {
-    await self.clients.openWindow(`${page.split('#')[0]}#${id ?? ''}`);
+  const named = page ?? self.registration.scope, withoutQuery = url => url.split(/[?#]/)[0];
+  // An address with a route of its own stays as it is.
+  const address = /#|\{id\}/.test(named) ? named.replaceAll('{id}', String(id ?? '')) : `${named}#${id ?? ''}`;
+  const windows = await self.clients.matchAll({type: 'window', includeUncontrolled: true}).catch(() => []);
+  for (const shown of windows.filter(({url}) => withoutQuery(url) === withoutQuery(address))) {
+    try {
+      await shown.focus();
+      return shown.postMessage({sealpost: 'open', id, name});
+    } catch {
+      // Browsers list windows that they have ended, and refuse to focus them.
+    }
   }
+  await self.clients.openWindow(address);
 }
 
 self.addEventListener('push', event => {
-  const message = event.data?.text() ?? '';
+  // A declarative push, which Safari shows itself if this worker fails, has its data in the notification.
+  const message = event.data?.text() ?? JSON.stringify(event.notification?.data ?? null);
   event.waitUntil(show(message));
 });
 

@@ -30,11 +30,24 @@ export const ADVICE = {
   signIn: 'You are signed out. Sign in again.',
   wait: 'The server is busy. Try again later.',
   refused: 'The server does not allow this.',
+  proxy: 'This network has a proxy that wants a password. Sign in to it, then try again.',
   unavailable: 'This browser cannot do this.',
+  pushService: 'This browser gets no notifications. Turn on push messages in its settings, or use another browser.',
 };
 
 /** The advice for each kind of interference. */
-const ADVICE_OF_KIND = {missingEcho: 'captivePortal', redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
+const ADVICE_OF_KIND = {redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
+
+/**
+ * The advice for an answer without an echo. A load balancer of the server's own sends most errors;
+ * a portal sends a page, a redirect or a demand to sign in. The status is 0 if the browser withholds
+ * the answer.
+ */
+function adviceWithoutEcho(status) {
+  if (status === 407) return 'proxy';
+  if ([408, 421, 429].includes(status) || (status >= 500 && status !== 511)) return 'wait';
+  return status < 400 || [401, 403, 511].includes(status) ? 'captivePortal' : 'interference';
+}
 
 /**
  * The reason why a call failed. `code` is one of:
@@ -46,7 +59,8 @@ const ADVICE_OF_KIND = {missingEcho: 'captivePortal', redirect: 'captivePortal',
  *   signed out, perhaps in another tab;
  * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
  *   perhaps for `retryAfter` seconds; `problem`: it refuses for good. Both have `problem`;
- * - `unavailable`: this browser lacks something; `denied`: the user does not allow notifications;
+ * - `unavailable`: this browser lacks something, for example its push service, or a worker that
+ *   is a module; `denied`: the user does not allow notifications;
  *   `uncertain`: a message may or may not have been sent, and it is too late for a retry with the
  *   same key;
  * - `invalidServer`: the server's address is not an HTTP URL;
@@ -63,7 +77,11 @@ export class PushClientError extends Error {
 
   /** The key in `ADVICE`. */
   get advice() {
-    if (this.code === 'interference') return ADVICE_OF_KIND[this.interference.kind] ?? 'interference';
+    if (this.code === 'interference') {
+      const {kind, status} = this.interference;
+      return kind === 'missingEcho' ? adviceWithoutEcho(status) : ADVICE_OF_KIND[kind] ?? 'interference';
+    }
+    if (this.reason === 'pushService') return 'pushService';
     const advice = {offline: 'offline', unauthorized: 'signIn', signedOut: 'signIn', busy: 'wait', unavailable: 'unavailable'};
     return advice[this.code] ?? 'refused';
   }
@@ -523,7 +541,7 @@ export async function checkAnswer(request, answer, {keys, tolerance = 300, now, 
 
 function checkEnd(request, answer, where) {
   const count = answer.body.length;
-  if (answer.end === 'oversized') throw interference('oversized', 'an answer of the API', `more than ${count} bytes`, where);
+  if (answer.end === 'oversized') throw interference('oversized', 'an answer of the API', `${answer.count ?? count} bytes or more`, where);
   const announced = announcedLength(request, answer);
   if (answer.end === 'cut') throw interference('truncated', announced === null ? 'an end' : `${announced} bytes`, `${count} bytes`, where);
   if (announced !== null && announced !== count) throw interference('truncated', `${announced} bytes`, `${count} bytes`, where);
@@ -544,6 +562,8 @@ function announcedLength(request, answer) {
 
 /** The path that begins sessions. Its 201 names the account in its body. */
 const SESSIONS = '/api/sessions';
+/** The path that exchanges a code for a session; requests to it have no credentials. */
+const ENROLMENT = '/api/enrolment';
 
 /**
  * The account that an answer is for; null if it is for nobody, or names none. Throws for a foreign
@@ -553,8 +573,9 @@ function checkAccount(request, answer, own) {
   const seen = answer.field('sealpost-account'), {status} = answer, {path} = request;
   if (seen === null) return null;
   if (seen === 'none') {
-    // The caller may be unknown if its credentials are missing or refused. All other answers name
-    // an account.
+    // The caller may be unknown if its credentials are missing or refused, and is without any where
+    // it exchanges a code. All other answers name an account.
+    if (path === ENROLMENT) return null;
     if (status >= 400 && ![403, 404, 409, 410, 412].includes(status)) return null;
   } else if (isIdentifier(seen) && (own === null || seen === own || (path === SESSIONS && status === 201))) {
     return seen;
@@ -621,14 +642,16 @@ const unexpected = (answer, expected) => {
   return interference('unexpectedBody', expected, seen, answer);
 };
 
+/** The time of a member; null for other JSON. */
+const timeOf = value => typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value) : null;
+
 /** A notification as apps see it; null for other JSON. */
 function itemOf(json) {
   const id = member(json, 'id'), isRead = member(json, 'read'), payload = member(json, 'payload');
   if (!Number.isSafeInteger(id) || typeof isRead !== 'boolean') return null;
-  const time = value => typeof value === 'string' && !Number.isNaN(Date.parse(value)) ? new Date(value) : null;
   return {
     id, payload, hasPayload: payload !== undefined, isRead,
-    createdAt: time(member(json, 'createdat')), expiresAt: time(member(json, 'expiresat')),
+    createdAt: timeOf(member(json, 'createdat')), expiresAt: timeOf(member(json, 'expiresat')),
     isReadOnce: member(json, 'readonce') === true, isNeverStored: member(json, 'store') === 'never',
   };
 }
@@ -719,24 +742,37 @@ const isGone = error => error.code === 'problem' && [404, 410].includes(error.pr
 const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 const queryOf = parameters => parameters.length ? parameters.map(([name, value]) => `${name}=${escape(value)}`).join('&') : null;
 
+/** The server's address, relative to the page's. */
+function addressOf(server) {
+  try {
+    return new URL(server, globalThis.location?.href);
+  } catch {
+    throw new PushClientError('invalidServer', "The server's address is not a URL.");
+  }
+}
+
 /**
  * Whether requests stay on this machine. The host is from a URL, which has one spelling for each
  * address.
  */
 const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(\.[0-9]{1,3}){3}$/.test(host);
 
+/** The fields that only the client sets. */
+const OWN_FIELDS = ['mytoken', 'authorization', 'if-none-match', 'idempotency-key', 'last-event-id', 'accept-signature', 'content-type'];
+
+/** A path without ids and topics, for logs: a registration's id is the key of its hints. */
+function routeOf(path) {
+  const [, api, kind, name, action, topic] = path.split('/'), isID = ['notifications', 'register', 'devices'].includes(kind) && name !== 'read';
+  return ['', api, kind, isID && name !== undefined ? '{id}' : name, action, topic && '{topic}'].filter(part => part !== undefined).join('/');
+}
+
 /**
  * Sends requests to the server: each has a `MyToken` of its own, and its answer is checked before
  * use.
  */
 class Conversation {
-  constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken}) {
-    let base;
-    try {
-      base = new URL(server);
-    } catch {
-      throw new PushClientError('invalidServer', "The server's address is not a URL.");
-    }
+  constructor({server, keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers}) {
+    const base = addressOf(server);
     if (!/^https?:$/.test(base.protocol)) throw new PushClientError('invalidServer', "The server's address must begin with https:// or http://.");
     if (base.protocol === 'http:' && (keys.length > 0 || !isThisMachine(base.hostname))) {
       const why = keys.length > 0 ? 'where keys are pinned' : 'to another host than 127.0.0.1, ::1 or localhost';
@@ -747,12 +783,33 @@ class Conversation {
      * paths and is not signed.
      */
     this.base = base.origin + base.pathname.replace(/\/+$/, '');
-    Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken});
+    Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers});
   }
 
-  /** A deadline, in milliseconds since 1970, for a call that begins now. */
-  deadline(factor = 1) {
-    return Date.now() + this.timeout * 1000 * factor;
+  /** The value of a promise, whose outcome and duration the app's hook gets. */
+  async observed(event, promise) {
+    const start = performance.now();
+    const tell = outcome => {
+      try {
+        this.observe?.({...event, ...outcome, milliseconds: Math.round(performance.now() - start)});
+      } catch (error) {
+        // A hook must not stop a call.
+        console.warn(error);
+      }
+    };
+    try {
+      const value = await promise;
+      tell({status: value?.status ?? null, outcome: 'done'});
+      return value;
+    } catch (error) {
+      tell({status: error.interference?.status ?? null, outcome: error.interference?.kind ?? error.code ?? 'error'});
+      throw error;
+    }
+  }
+
+  /** The deadline, in milliseconds since 1970, of a call that begins now, or of a part of it. */
+  deadline(part = 1) {
+    return Date.now() + this.timeout * 1000 * part;
   }
 
   /** The server's answer if it is a success or 304; throws its refusal otherwise. */
@@ -768,7 +825,8 @@ class Conversation {
     const deadline = options.deadline ?? this.deadline();
     for (const isLast of isRepeatable ? [false, true] : [true]) {
       try {
-        return await this.askOnce(method, path, {...options, deadline, isLast});
+        const event = {kind: 'request', method, route: routeOf(path)};
+        return await this.observed(event, this.askOnce(method, path, {...options, deadline, isLast}));
       } catch (error) {
         if (isLast || error.code !== 'offline' || !error.isBeforeAnswer || Date.now() >= deadline) throw error;
       }
@@ -805,7 +863,8 @@ class Conversation {
    * answer.
    */
   async send(request, {body, key, authorization, account, lastEvent, signal, isLast = true}) {
-    const headers = {MyToken: request.token};
+    const added = Object.entries(this.headers?.({method: request.method, route: routeOf(request.path)}) ?? {});
+    const headers = {...Object.fromEntries(added.filter(([name]) => !OWN_FIELDS.includes(name.toLowerCase()))), MyToken: request.token};
     if (authorization) headers.Authorization = authorization;
     if (request.condition !== null) headers['If-None-Match'] = request.condition;
     if (key) headers['Idempotency-Key'] = `"${key}"`;
@@ -841,6 +900,22 @@ class Conversation {
     }
   }
 
+  /** The answer of the app's own token provider, which is not the API's and has no echo. */
+  async postForToken(url, account, deadline) {
+    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
+    try {
+      const response = await this.fetch(url, {
+        method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({Account: account}), signal: limit.signal,
+        cache: 'no-store', credentials: 'same-origin', redirect: 'error', mode: 'same-origin',
+      });
+      if ([401, 403].includes(response.status)) return null;
+      if (!response.ok) throw offline(`The app's token provider has answered ${response.status}.`);
+      return JSON.parse(text((await this.receive(response, limit.signal)).body));
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** Reads the body, up to the limit. */
   async receive(response, signal) {
     const pieces = [];
@@ -864,7 +939,7 @@ class Conversation {
     }
     const body = new Uint8Array(end === 'oversized' ? 0 : count);
     if (end !== 'oversized') pieces.reduce((start, piece) => (body.set(piece, start), start + piece.length), 0);
-    return {body, end};
+    return {body, end, count};
   }
 }
 
@@ -909,6 +984,12 @@ const headOf = response => ({
 const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
 /**
+ * The version of the rows, which is that of the database: page and worker may be of different
+ * versions. 2: payloads have rows of their own; entries of version 1 are still read.
+ */
+const FORMAT = 2;
+
+/**
  * Errors of IndexedDB after the browser has closed a connection. The transaction has changed
  * nothing.
  */
@@ -916,6 +997,9 @@ const LOST_CONNECTION = ['InvalidStateError', 'AbortError', 'UnknownError'];
 
 function storeFailure(error) {
   if (error instanceof PushClientError) return error;
+  if (error?.name === 'VersionError') {
+    return new PushClientError('unavailable', 'A newer version of this page has changed the stored data: reload the page.', {cause: error});
+  }
   const isFull = error?.name === 'QuotaExceededError';
   const text = isFull ? 'The browser has no room for more.' : `The browser cannot read or write its database: ${error?.name ?? 'no reason'}.`;
   return new PushClientError('unavailable', text, {cause: error});
@@ -949,6 +1033,22 @@ export class IndexedStore {
 
   get(name) {
     return this.#transact('readonly', (rows, give) => { rows.get(name).onsuccess = event => give(event.target.result); });
+  }
+
+  /** Several rows, in the order of their names. */
+  getAll(names) {
+    return this.#transact('readonly', (rows, give) => {
+      const found = [];
+      give(found);
+      names.forEach((name, index) => { rows.get(name).onsuccess = event => { found[index] = event.target.result; }; });
+    });
+  }
+
+  /** The names with a prefix. */
+  names(prefix) {
+    return this.#transact('readonly', (rows, give) => {
+      rows.getAllKeys(IDBKeyRange.bound(prefix, `${prefix}\uFFFF`)).onsuccess = event => give(event.target.result);
+    });
   }
 
   /** The rows whose names have a prefix, as a map. */
@@ -1003,8 +1103,11 @@ export class IndexedStore {
     if (this.#isClosed) throw new PushClientError('unavailable', 'This client was closed.');
     const forget = () => { this.#connection = null; };
     return this.#connection ??= new Promise((done, fail) => {
-      const opening = indexedDB.open(this.#name, 1);
-      opening.onupgradeneeded = () => opening.result.createObjectStore('rows');
+      // A browser that blocks storage for the page throws here.
+      const opening = indexedDB.open(this.#name, FORMAT);
+      opening.onupgradeneeded = ({oldVersion}) => { if (!oldVersion) opening.result.createObjectStore('rows'); };
+      // A page of an earlier version does not close its connection while a transaction runs.
+      opening.onblocked = () => fail(new PushClientError('unavailable', 'Another tab uses the stored data of an earlier version: close it.'));
       opening.onsuccess = () => {
         const database = opening.result;
         database.onclose = forget;
@@ -1015,9 +1118,11 @@ export class IndexedStore {
         done(database);
       };
       opening.onerror = () => {
-        forget();
-        fail(storeFailure(opening.error));
+        fail(opening.error);
       };
+    }).catch(error => {
+      forget();
+      throw storeFailure(error);
     });
   }
 
@@ -1051,6 +1156,8 @@ export class MemoryStore {
 
   async head() { return this.rows.get('head') ?? NEW_HEAD; }
   async get(name) { return this.rows.get(name); }
+  async getAll(names) { return names.map(name => this.rows.get(name)); }
+  async names(prefix) { return [...this.rows.keys()].filter(name => name.startsWith(prefix)); }
   async list(prefix) { return new Map([...this.rows].filter(([name]) => name.startsWith(prefix))); }
 
   async commit(revision, changes, head) {
@@ -1091,10 +1198,27 @@ async function unseal(key, name, row) {
 
 const newKey = () => crypto.subtle.generateKey({name: 'AES-GCM', length: 256}, false, ['encrypt', 'decrypt']);
 
-/** A change before its commit: reads of one revision, and the rows to write. */
+/**
+ * A change before its commit: reads of one revision, and the rows to write. `changes` has the
+ * members that are readable without the key, and `values` what `rows` encrypts.
+ */
 class Draft {
   constructor(store, head, key) {
-    Object.assign(this, {store, head: {...head}, key, changes: new Map(), known: new Map()});
+    Object.assign(this, {store, head: {...head}, key, changes: new Map(), values: new Map(), known: new Map()});
+  }
+
+  /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
+  async load(names) {
+    let missing = names.filter(name => !this.known.has(name));
+    // Most rows of a large page do not exist yet: one read of all names is faster than theirs.
+    if (missing.length > 50) {
+      const prefixes = [...new Set(missing.map(name => name.slice(0, name.indexOf('/') + 1)))];
+      const stored = new Set((await Promise.all(prefixes.map(prefix => this.store.names(prefix)))).flat());
+      for (const name of missing) if (!stored.has(name)) this.known.set(name, undefined);
+      missing = missing.filter(name => stored.has(name));
+    }
+    const rows = missing.length > 0 ? await this.store.getAll(missing) : [];
+    missing.forEach((name, index) => this.known.set(name, rows[index]));
   }
 
   /**
@@ -1108,24 +1232,33 @@ class Draft {
   }
 
   async read(name) {
+    if (this.values.has(name)) return this.values.get(name);
     return unseal(this.key, name, await this.row(name));
   }
 
-  /** Encrypts and writes; `clear` has the members that are readable without the key. */
-  async write(name, value, clear = {}) {
-    this.changes.set(name, {...clear, ...await seal(this.key, name, value)});
+  /** Writes a value, encrypted; `clear` has the members that are readable without the key. */
+  write(name, value, clear = {}) {
+    this.changes.set(name, clear);
+    this.values.set(name, value);
   }
 
   writeClear(name, value) {
     this.changes.set(name, value);
+    this.values.delete(name);
   }
 
   remove(name) {
-    this.changes.set(name, null);
+    this.writeClear(name, null);
+  }
+
+  /** The rows of the commit. */
+  async rows() {
+    return new Map(await Promise.all([...this.changes].map(async ([name, clear]) =>
+      [name, this.values.has(name) ? {...clear, ...await seal(this.key, name, this.values.get(name))} : clear])));
   }
 
   async names(prefix) {
-    const names = new Set((await this.store.list(prefix)).keys());
+    const names = new Set(await this.store.names(prefix));
     for (const [name, value] of this.changes) {
       if (!name.startsWith(prefix)) continue;
       if (value === null) names.delete(name); else names.add(name);
@@ -1140,18 +1273,37 @@ class Draft {
  * The limits of the cache. Beyond them the oldest entries first drop their payloads, which can
  * still be fetched one by one, and then go.
  */
-const MAXIMUM = {count: 10_000, bytes: 16 << 20, tombstones: 2000, failures: 100};
+const MAXIMUM = {count: 10_000, bytes: 32 << 20, tombstones: 2000, failures: 100};
+/** The size of the decrypted payloads that a client holds in memory, in characters of JSON. */
+const PAYLOADS_IN_MEMORY = 4 << 20;
+/** The notifications that a call returns unless the app says how many. */
+const PAGE = 500;
 
+/** An entry has all of a notification but its payload, so that a list of them fits into memory. */
 const entryName = id => `entry/${id}`;
+const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
 
-const packed = item => ({...item, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
+const packed = item => ({...item, payload: undefined, createdAt: item.createdAt?.toISOString() ?? null, expiresAt: item.expiresAt?.toISOString() ?? null});
 const unpacked = item => {
   const time = value => value === null ? null : new Date(value);
   return {...item, payload: item.payload, createdAt: time(item.createdAt), expiresAt: time(item.expiresAt)};
 };
+/** The readable members of an entry's row: the number of its last change, and its place in the server's list. */
+const placeOf = ({change, order = null}) => ({change, order});
+/** An entry in memory. Versions before 0.3 stored the payload in the entry. */
+const indexed = (value, row) => ({
+  ...placeOf(row), item: {...unpacked(value.item), payload: undefined}, date: value.date, tag: value.tag, isInline: value.item.payload !== undefined,
+  // A header has about 250 bytes.
+  size: 256 + (value.size ?? row.data?.length ?? 0),
+});
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
-const inOrder = (one, other) => (one.createdAt?.getTime() ?? 0) - (other.createdAt?.getTime() ?? 0) || one.id - other.id;
+/**
+ * Times have seconds, and ids are random. Within a second the server's list decides; notifications
+ * that it has not listed yet come last, as they arrived.
+ */
+const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)
+  || (one.order ?? Number.MAX_VALUE) - (other.order ?? Number.MAX_VALUE) || one.change - other.change || one.item.id - other.item.id;
 
 /**
  * Changes of the inbox in a draft. Each has a number, which consumers of changes use as their
@@ -1159,20 +1311,35 @@ const inOrder = (one, other) => (one.createdAt?.getTime() ?? 0) - (other.created
  */
 const inbox = {
   /** Stores an item, and returns whether it differs from the stored one. */
-  async put(draft, item, {tag = null, date}) {
-    const name = entryName(item.id), old = await draft.read(name), wanted = packed(item);
-    const isSame = old !== undefined && JSON.stringify(old.item) === JSON.stringify(wanted);
-    const change = isSame ? (await draft.row(name)).change : draft.head.change += 1;
-    await draft.write(name, {item: wanted, tag, date}, {change});
-    draft.remove(goneName(item.id));
+  async put(draft, item, {tag = null, date, isListed = false}) {
+    const name = entryName(item.id), old = await draft.read(name), wanted = packed(item), row = await draft.row(name);
+    // A notification that returns, for example after an unknown cursor, keeps its place.
+    const tombstone = await draft.row(goneName(item.id)), known = row?.order ?? tombstone?.order;
+    const order = known ?? (isListed ? draft.head.listed = (draft.head.listed ?? 0) + 1 : null);
+    const payload = JSON.stringify(item.payload), isSamePayload = payload === JSON.stringify(await inbox.payload(draft, item.id, old));
+    const isSame = isSamePayload && old !== undefined && JSON.stringify({...old.item, payload: undefined}) === JSON.stringify(wanted);
+    const change = isSame ? row.change : draft.head.change += 1;
+    draft.write(name, {item: wanted, tag, date, size: payload?.length ?? 0}, {change, order});
+    if (!item.hasPayload) {
+      if (old?.item.hasPayload) draft.remove(payloadName(item.id));
+    } else if (!isSamePayload || old.item.payload !== undefined) draft.write(payloadName(item.id), item.payload);
+    if (tombstone) draft.remove(goneName(item.id));
     return !isSame;
+  },
+
+  /** The payload of a stored entry; undefined if it has no payload. */
+  async payload(draft, id, stored) {
+    return stored?.item.hasPayload ? stored.item.payload ?? await draft.read(payloadName(id)) : undefined;
   },
 
   /** Marks the stored items of these ids as read or unread. */
   async mark(draft, ids, isRead) {
     for (const id of ids) {
-      const cached = await draft.read(entryName(id));
-      if (cached) await inbox.put(draft, {...unpacked(cached.item), isRead}, {date: cached.date});
+      const name = entryName(id), cached = await draft.read(name);
+      if (!cached || cached.item.isRead === isRead) continue;
+      const {order} = placeOf(await draft.row(name)), change = draft.head.change += 1;
+      // The tag is that of the other state.
+      draft.write(name, {...cached, item: {...cached.item, isRead}, tag: null}, {change, order});
     }
   },
 
@@ -1180,9 +1347,11 @@ const inbox = {
    * Records a deletion, for consumers and for answers that are still under way; so it records ids
    * that are not stored, too.
    */
-  remove(draft, id) {
+  async remove(draft, id) {
+    const order = (await draft.row(entryName(id)) ?? await draft.row(goneName(id)))?.order ?? null;
     draft.remove(entryName(id));
-    draft.writeClear(goneName(id), {id, change: draft.head.change += 1});
+    draft.remove(payloadName(id));
+    draft.writeClear(goneName(id), {id, order, change: draft.head.change += 1});
   },
 
   /**
@@ -1211,23 +1380,27 @@ const inbox = {
     if (replaces) {
       const staying = new Set(page.items.map(({item}) => entryName(item.id)));
       for (const name of await draft.names('entry/')) {
-        if (!staying.has(name)) inbox.remove(draft, Number(name.slice(6)));
+        if (!staying.has(name)) await inbox.remove(draft, Number(name.slice(6)));
       }
     }
+    const ids = [...page.items.map(({item}) => item.id), ...page.deleted];
+    await draft.load(ids.flatMap(id => [entryName(id), goneName(id)]));
+    const known = await Promise.all(ids.map(async id => await draft.row(entryName(id)) ? [payloadName(id)] : []));
+    await draft.load(known.flat());
     for (const {item, isStorable} of page.items) {
       if (pending.dismissed.has(item.id) || await inbox.wasRemoved(draft, item.id, before)) continue;
       const cached = isStorable ? item : withoutPayload(item);
-      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date});
+      await inbox.put(draft, {...cached, isRead: pending.read.get(item.id) ?? item.isRead}, {date, isListed: true});
     }
-    for (const id of page.deleted) inbox.remove(draft, id);
-    await draft.write('cursor', {cursor: page.cursor, date});
+    for (const id of page.deleted) await inbox.remove(draft, id);
+    draft.write('cursor', {cursor: page.cursor, date});
     return true;
   },
 
   /** Deletes expired items by the server's time. The device's clock never deletes anything. */
   async expire(draft, entries, time) {
     if (time === null) return;
-    for (const {item} of entries) if (isPast(item, time * 1000)) inbox.remove(draft, item.id);
+    for (const {item} of entries) if (isPast(item, time * 1000)) await inbox.remove(draft, item.id);
   },
 
   /** Enforces the limits. */
@@ -1236,11 +1409,12 @@ const inbox = {
     if (count > MAXIMUM.count || bytes > MAXIMUM.bytes) {
       for (const entry of entries) {
         if (count > MAXIMUM.count) {
-          inbox.remove(draft, entry.item.id);
+          await inbox.remove(draft, entry.item.id);
           [count, bytes] = [count - 1, bytes - entry.size];
         } else if (bytes > MAXIMUM.bytes && entry.item.hasPayload) {
-          await draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date}, {change: entry.change});
-          bytes -= entry.size;
+          draft.write(entryName(entry.item.id), {item: packed(withoutPayload(entry.item)), tag: null, date: entry.date, size: 0}, placeOf(entry));
+          draft.remove(payloadName(entry.item.id));
+          bytes -= entry.size - 256;
         }
       }
     }
@@ -1253,10 +1427,10 @@ const inbox = {
 
   /** Deletes everything of the account except for its pending sign-outs. */
   async clear(draft) {
-    for (const prefix of ['entry/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
+    for (const prefix of ['entry/', 'payload/', 'gone/', 'outbox/']) for (const name of await draft.names(prefix)) draft.remove(name);
     for (const name of ['cursor', ...OF_ACCOUNT]) draft.remove(name);
     // Numbers restart in a new epoch, so that all earlier marks become invalid.
-    Object.assign(draft.head, {change: 0, floor: 0, epoch: ''});
+    Object.assign(draft.head, {change: 0, floor: 0, listed: 0, epoch: ''});
   },
 };
 
@@ -1271,13 +1445,15 @@ const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
 const DEFAULTS = {
   app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
-  isDeviceShared: false,
+  isDeviceShared: false, observe: null, headers: null,
   // Tests replace these.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
 /** The settings that the worker also needs. None is secret. */
-const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared'];
+const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'token'];
 const DAY = 86_400_000;
+/** The part of a sign-out's timeout that each step in the browser may take; the rest is the server's. */
+const LOCAL = 1 / 8;
 
 /** The keys that an app pins. There is no default: the app names the keys that it trusts. */
 function pinnedKeys(signatures) {
@@ -1303,14 +1479,21 @@ export class PushClient {
    *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
    *   answers; it detects accidents, but attackers can calculate it.
    * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
-   *   skew, in seconds. `timeout`: for each call.
-   * - `token`: called when a token is needed and none is stored, or the stored one ends or is
-   *   refused. It returns the answer of `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of
-   *   the app's own backend.
+   *   skew, in seconds. `timeout`: for each call with all its requests, in seconds.
+   * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
+   *   of the page's origin: page and worker post `{"Account": name}` to it, with the page's
+   *   cookies. Or a function, called with `{account, name}`. Both return the answer of
+   *   `POST /api/sessions`, or a similar `{Token, ExpiresAt}` of the app's own backend. A worker
+   *   cannot call the page's function: it needs its own in `options` of `sealpost-worker.js`.
    * - `title`, `icon`, `placeholder`, `page`: the content of the worker's notifications, and the
-   *   page that a click opens.
+   *   page that a click opens: by default this page without its query, and with the id as its hash.
+   *   `{id}` in `page` stands for the id, as in `/#/messages/{id}`.
    * - `worker`, `scope`: the service worker's file and scope. `name`: a name for each account, if
    *   one origin has several.
+   * - `observe`: called after each request, token and push, for logs and counters:
+   *   `{kind, method, route, status, milliseconds, outcome}`. `headers`: called with
+   *   `{method, route}` before each request; returns fields to add, such as `traceparent`. Neither
+   *   gets a payload, a token or an id. A worker has its own, in `options`.
    * - `isDeviceShared`: those accounts are signed in side by side, and share this browser's
    *   subscription: each push carries a hint that identifies its account. All of them set it to
    *   the same value.
@@ -1318,9 +1501,11 @@ export class PushClient {
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
-    settings.server = new URL(settings.server, globalThis.location?.href).href;
-    settings.page = settings.page ?? globalThis.location?.href.replace(/#.*/, '') ?? null;
+    settings.server = addressOf(settings.server).href;
+    // After a sign-in elsewhere the query may have codes, which are not for the disk.
+    settings.page = settings.page ? addressOf(settings.page).href.replaceAll('%7Bid%7D', '{id}') : globalThis.location?.href.split(/[?#]/)[0] ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
+    if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
     const push = new PushClient(settings, await storeOf(settings));
     await push.#begin();
     // An earlier sign-out without a network may still be pending; the caller does not wait for it.
@@ -1333,7 +1518,7 @@ export class PushClient {
     const store = await storeOf({name, ...options});
     const stored = await store.get('settings');
     if (!stored) return null;
-    const push = new PushClient({...DEFAULTS, ...stored, name, ...options}, store);
+    const push = new PushClient({...DEFAULTS, ...options, ...stored, name}, store);
     await push.#begin();
     return push;
   }
@@ -1344,7 +1529,7 @@ export class PushClient {
     return databases.filter(({name}) => /^sealpost( .+)?$/.test(name)).map(({name}) => name.slice('sealpost '.length)).sort();
   }
 
-  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, entries: new Map()};
+  #settings; #store; #keys; #api; #epoch = ''; #renewal = null; #cache = {revision: -1, epoch: '', entries: new Map(), sorted: []}; #payloads = new Map();
   #channel = null; #channelName; #sent = null; #sending = Promise.resolve();
 
   /** Use `open` instead. */
@@ -1365,10 +1550,10 @@ export class PushClient {
   }
 
   async #begin() {
-    const {server, signatureTolerance, timeout, answerLimit, makeToken} = this.#settings;
+    const {server, signatureTolerance, timeout, answerLimit, makeToken, observe, headers} = this.#settings;
     this.#keys = await importKeys(pinnedKeys(this.#settings.signatures));
     const fetch = this.#settings.fetch ?? ((...request) => globalThis.fetch(...request));
-    this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken});
+    this.#api = new Conversation({server, keys: this.#keys, signatureTolerance, timeout, answerLimit, fetch, now: () => this.#now(), makeToken, observe, headers});
     await this.#change(async draft => {
       const stored = await draft.row('settings');
       // State of another server or app is not this client's. A client that demands signatures does
@@ -1378,7 +1563,7 @@ export class PushClient {
       if (isAnother) {
         await this.#endSession(draft, stored);
       } else if (isWeaker) {
-        for (const prefix of ['entry/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
+        for (const prefix of ['entry/', 'payload/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         for (const name of ['cursor', 'identity']) draft.remove(name);
         // A floor beyond every consumer's mark: all of them receive the full list.
         draft.head.floor = draft.head.change += 1;
@@ -1394,7 +1579,8 @@ export class PushClient {
   }
 
   #sharedSettings() {
-    return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]));
+    // No database stores functions.
+    return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]).filter(([, value]) => typeof value !== 'function'));
   }
 
   /** The stored settings; this client's own if a sign-out or the browser has removed them. */
@@ -1416,12 +1602,31 @@ export class PushClient {
    * name, the client deletes the old one's state.
    */
   async signIn(username, password) {
-    const known = username === this.account ? await this.#identity() : null;
-    await this.#api.ask('GET', `${SESSIONS}/current`, {account: known});
+    const known = username === this.account ? await this.#identity() : null, deadline = this.#api.deadline();
+    await this.#api.ask('GET', `${SESSIONS}/current`, {account: known, deadline});
     const authorization = `Basic ${base64(utf8(`${username}:${password}`))}`;
-    const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false});
+    const answer = await this.#api.call('POST', SESSIONS, {authorization, account: known, isRepeatable: false, deadline});
     const {token, expiresAt} = readSession(answer);
-    await this.useToken(token, {account: username, id: readAccount(answer, username), expiresAt});
+    await this.#use(token, {account: username, id: readAccount(answer, username), expiresAt}, deadline);
+  }
+
+  /** Exchanges a code, which an administrator has made for a user without a password, for a token. */
+  async signInWithCode(code) {
+    const deadline = this.#api.deadline();
+    await this.#api.ask('GET', `${SESSIONS}/current`, {deadline});
+    const answer = await this.#api.call('POST', ENROLMENT, {body: {Code: code}, isRepeatable: false, deadline});
+    const {token, expiresAt} = readSession(answer), [account, id] = ['name', 'account'].map(name => member(answer.json, name));
+    if (!isIdentifier(account) || (id !== undefined && !isIdentifier(id))) throw unexpected(answer, 'the session of a user');
+    await this.#use(token, {account, id: id ?? null, expiresAt}, deadline);
+  }
+
+  /**
+   * Changes the account's password, and signs in with the new one. The server ends all sessions of
+   * the account and their devices: call `registerIfNeeded` afterwards.
+   */
+  async changePassword(current, next) {
+    await this.#call('PUT', '/api/users/current/password', {body: {Current: current, New: next}});
+    await this.signIn(this.account, next);
   }
 
   /**
@@ -1431,6 +1636,10 @@ export class PushClient {
    * account's answers the client accepts.
    */
   async useToken(token, {account, id = null, expiresAt = null}) {
+    await this.#use(token, {account, id, expiresAt}, this.#api.deadline());
+  }
+
+  async #use(token, {account, id, expiresAt}, deadline) {
     let isAnother = false;
     await this.#change(async draft => {
       const settings = await this.#storedSettings(draft), known = (await draft.read('identity'))?.id;
@@ -1440,14 +1649,14 @@ export class PushClient {
       isAnother = isAnew || (settings.account !== null && settings.account !== account);
       if (isAnother) await this.#endSession(draft, settings);
       draft.writeClear('settings', {...settings, account});
-      await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
-      if (id !== null) await draft.write('identity', {id});
+      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      if (id !== null) draft.write('identity', {id});
       this.#epoch = draft.head.epoch ||= crypto.randomUUID();
       this.account = account;
     }, {isAnyEpoch: true});
     this.#announce();
     if (isAnother) await this.#closeNotifications(null);
-    await this.finishSignOuts();
+    await this.#inTurn(() => this.#sendSignOuts({deadline}));
   }
 
   /**
@@ -1463,17 +1672,17 @@ export class PushClient {
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const {account} = this, {ending, isStored} = await this.#endHere();
+    const deadline = this.#api.deadline(), {account} = this, {ending, isStored} = await this.#endHere();
     this.account = null;
+    this.#payloads.clear();
     this.#announce();
     // A failure or an endless wait here must not stop the client's requests to the server.
-    await within(this.#api.deadline(), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
-    const deadline = this.#api.deadline();
+    await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     // The stored state is gone before the client asks for the app's token.
-    const renew = () => within(deadline, this.#newSession(), '').then(({token}) => token, () => null);
+    const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
     try {
       if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
-      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew}));
+      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew, deadline}));
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -1494,7 +1703,7 @@ export class PushClient {
       made.writeClear('settings', {...settings, account: null});
       draft = made;
     };
-    const limited = promise => within(this.#api.deadline(), promise, 'The browser has not answered in time.');
+    const limited = promise => within(this.#api.deadline(LOCAL), promise, 'The browser has not answered in time.');
     try {
       await limited(this.#change(end, {isAnyEpoch: true}));
       return {ending, isStored: true};
@@ -1505,7 +1714,7 @@ export class PushClient {
       throw new PushClientError('unavailable', 'The browser cannot delete the stored data.', {cause});
     });
     if (!draft) return {ending, isStored: false};
-    const rows = new Map([...draft.changes].filter(([, row]) => row !== null));
+    const rows = new Map([...await draft.rows()].filter(([, row]) => row !== null));
     return {ending, isStored: await limited(this.#store.commit(0, rows, draft.head)).catch(() => false)};
   }
 
@@ -1525,8 +1734,7 @@ export class PushClient {
   }
 
   /** Carries out the pending orders; `renew` applies only to orders of that account. */
-  async #sendSignOuts({account = null, renew} = {}) {
-    const deadline = this.#api.deadline();
+  async #sendSignOuts({account = null, renew, deadline = this.#api.deadline()} = {}) {
     let isDone = true, isWaiting = false;
     for (const name of (await this.#store.list('ending/')).keys()) {
       const ending = await this.#read(name);
@@ -1535,7 +1743,7 @@ export class PushClient {
           ? await this.#sendEnding(ending, deadline, ending.account === account ? renew : undefined) : {isConfirmed: false, left: null};
         await this.#change(async draft => {
           if (!left) draft.remove(name);
-          else if (await draft.row(name)) await draft.write(name, left);
+          else if (await draft.row(name)) draft.write(name, left);
         }, {isAnyEpoch: true});
         if (!isConfirmed) isDone = false;
       } catch (error) {
@@ -1604,13 +1812,13 @@ export class PushClient {
     await inbox.clear(draft);
     draft.key = await newKey();
     draft.writeClear('key', draft.key);
-    for (const [name, ending] of endings) if (ending) await draft.write(name, ending); else draft.remove(name);
+    for (const [name, ending] of endings) if (ending) draft.write(name, ending); else draft.remove(name);
     const registrations = [registration?.id, stream?.id].filter(Boolean);
     const {server, signatures, account} = settings, keys = signatures?.keys ?? [];
     const token = session?.token ?? null, id = identity?.id ?? null;
     const isAny = token !== null || registrations.length > 0;
     const ending = isAny ? {server: server.replace(/\/+$/, ''), keys, account, id, token, registrations} : null;
-    if (ending) await draft.write(`ending/${crypto.randomUUID()}`, ending);
+    if (ending) draft.write(`ending/${crypto.randomUUID()}`, ending);
     draft.head.epoch = crypto.randomUUID();
     this.#epoch = draft.head.epoch;
     return ending;
@@ -1619,18 +1827,62 @@ export class PushClient {
   // MARK: Stored state
 
   /**
-   * The cached inbox, at once and without a network; `syncedAt` is the time at which it was last
-   * current, null if never.
+   * The cached inbox, at once and without a network: its newest notifications, the oldest first.
+   *
+   * `limit` says how many; `hasMore` whether there are older ones, which a call with
+   * `before: notifications[0]` returns. `count` and `unreadCount` are of the whole inbox. `syncedAt`
+   * is the time at which it was last current, null if never.
    */
-  async cachedInbox() {
-    return this.#inboxOf(await this.#entries(), {isFresh: false});
+  async cachedInbox({limit = PAGE, before = null} = {}) {
+    return this.#inboxOf({limit, before, isFresh: false});
   }
 
-  async #inboxOf(entries, {isFresh, unstored = new Map(), failure = null}) {
+  /** The number of unread notifications, for a badge. */
+  async cachedBadge() {
     const now = this.#now();
-    const notifications = entries.map(({item}) => unstored.get(item.id) ?? item).filter(item => !isPast(item, now));
+    return (await this.#entries()).reduce((sum, {item}) => sum + (item.isRead || isPast(item, now) ? 0 : 1), 0);
+  }
+
+  async #inboxOf({limit, before = null, isFresh, unstored = new Map(), failure = null}) {
+    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !isPast(item, now));
+    let end = entries.length;
+    if (before !== null) {
+      const place = entries.findIndex(({item}) => item.id === before.id);
+      // It is gone meanwhile.
+      end = place >= 0 ? place : entries.findIndex(({item}) => item.createdAt >= before.createdAt);
+      if (end < 0) end = entries.length;
+    }
+    const start = Math.max(0, end - limit), items = await this.#withPayloads(entries.slice(start, end));
     const date = (await this.#read('cursor'))?.date ?? null;
-    return {notifications, unreadCount: notifications.filter(item => !item.isRead).length, isFresh, failure, syncedAt: date === null ? null : new Date(date)};
+    return {
+      notifications: items.map(item => unstored.get(item.id) ?? item), count: entries.length, hasMore: start > 0,
+      unreadCount: entries.reduce((sum, {item}) => sum + (item.isRead ? 0 : 1), 0), isFresh, failure, syncedAt: date === null ? null : new Date(date),
+    };
+  }
+
+  /** The notifications of entries, with their payloads; of unreadable payloads nothing is shown. */
+  async #withPayloads(entries) {
+    const {epoch} = this.#cache, memory = this.#payloads, found = new Map();
+    const nameOf = ({item, change}) => `${epoch}/${item.id}/${change}`, missing = [];
+    for (const entry of entries) {
+      const name = nameOf(entry);
+      if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
+    }
+    const names = missing.map(({item, isInline}) => isInline ? entryName(item.id) : payloadName(item.id));
+    const [key, ...rows] = await this.#store.getAll(['key', ...names]);
+    await Promise.all(missing.map(async (entry, index) => {
+      const value = await unseal(key, names[index], rows[index]), payload = entry.isInline ? value?.item.payload : value;
+      if (payload === undefined) return;
+      found.set(nameOf(entry), payload);
+      memory.set(nameOf(entry), {payload, size: entry.size});
+    }));
+    let size = [...memory.values()].reduce((sum, one) => sum + one.size, 0);
+    for (const [name, one] of memory) {
+      if (size <= PAYLOADS_IN_MEMORY) break;
+      memory.delete(name);
+      size -= one.size;
+    }
+    return entries.map(entry => found.has(nameOf(entry)) ? {...entry.item, payload: found.get(nameOf(entry))} : withoutPayload(entry.item));
   }
 
   /**
@@ -1639,9 +1891,10 @@ export class PushClient {
    *
    * No change is lost between two calls, even if another tab fetched it or a call failed in
    * between. Without a mark, or with one that is too old, `isEverything` is true and `arrived`
-   * is the whole inbox.
+   * is the whole inbox. Of more than `limit` changes the first come, with a mark after them, and
+   * `hasMore` is true.
    */
-  async changes(mark = null) {
+  async changes(mark = null, {limit = PAGE} = {}) {
     let head, entries, rows;
     // All values must be of one revision: a mark beyond them would lose the changes in between.
     do {
@@ -1652,10 +1905,12 @@ export class PushClient {
     const isEverything = epoch !== head.epoch || !(Number(number) >= head.floor);
     const since = isEverything ? 0 : Number(number);
     const now = this.#now();
-    const arrived = entries.filter(({change, item}) => change > since && !isPast(item, now)).map(({item}) => item);
     const tombstones = isEverything ? [] : [...rows.values()];
-    const deleted = tombstones.filter(({change}) => change > since).map(({id}) => id).sort((one, other) => one - other);
-    return {arrived, deleted, isEverything, mark: `${head.epoch}/${head.change}`};
+    const all = [...entries.filter(({item}) => !isPast(item, now)), ...tombstones].filter(({change}) => change > since);
+    const hasMore = all.length > limit, page = hasMore ? all.sort((one, other) => one.change - other.change).slice(0, limit) : all;
+    const arrived = await this.#withPayloads(page.filter(({item}) => item).sort(inOrder));
+    const deleted = page.filter(({item}) => !item).map(({id}) => id).sort((one, other) => one - other);
+    return {arrived, deleted, isEverything, hasMore, mark: `${head.epoch}/${hasMore ? page.at(-1).change : head.change}`};
   }
 
   /** The changes as they arrive, from this tab, other tabs and the worker. Ends with `signal`. */
@@ -1671,6 +1926,7 @@ export class PushClient {
         const changes = await this.changes(mark);
         if (changes.isEverything || changes.mark !== mark) yield changes;
         mark = changes.mark;
+        if (changes.hasMore) continue;
         if (!isRung && !signal?.aborted) await new Promise(done => { ring = done; });
         isRung = false;
       }
@@ -1685,12 +1941,13 @@ export class PushClient {
   /**
    * Sends the outbox, and then fetches the changes since the last time.
    *
-   * `isFresh` is true if the server has just confirmed this inbox. If the network fails or
+   * Returns the newest notifications, as `cachedInbox` does. `isFresh` is true if the server has just
+   * confirmed this inbox. If the network fails or
    * interferes, it is false, `failure` has the reason, and `syncedAt` is the time at which the
    * inbox was last current. If nothing is cached, the call throws instead.
    */
-  async sync() {
-    const deadline = this.#api.deadline(4), unstored = new Map();
+  async sync({limit = PAGE} = {}) {
+    const deadline = this.#api.deadline(), unstored = new Map();
     let restart = null;
     try {
       // Entries that the server does not accept now must not block the fetch.
@@ -1708,10 +1965,10 @@ export class PushClient {
         }
         restart = step === 'restart' ? 'next' : restart && 'done';
       }
-      return await this.#inboxOf(await this.#entries(), {isFresh: true, unstored});
+      return await this.#inboxOf({limit, isFresh: true, unstored});
     } catch (failure) {
       if (!failure.allowsCached) throw failure;
-      const cached = await this.#inboxOf(await this.#entries(), {isFresh: false, unstored, failure});
+      const cached = await this.#inboxOf({limit, isFresh: false, unstored, failure});
       if (cached.syncedAt === null) throw failure;
       return cached;
     }
@@ -1744,7 +2001,7 @@ export class PushClient {
         if (!await inbox.merge(draft, page, how)) return false;
       } else {
         if ((await draft.read('cursor'))?.cursor !== cursor) return false;
-        await draft.write('cursor', {cursor, date: this.#now()});
+        draft.write('cursor', {cursor, date: this.#now()});
       }
       await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
       return true;
@@ -1758,6 +2015,20 @@ export class PushClient {
     return 'done';
   }
 
+  /** A notification of the cache, without a request; null if it is not there. */
+  async cachedNotification(id) {
+    const item = (await this.#cachedItem(checked(id)))?.item;
+    return item && !isPast(item, this.#now()) ? item : null;
+  }
+
+  /** A stored notification with its payload, tag and date; undefined if it is not stored. */
+  async #cachedItem(id) {
+    const [key, entry, row] = await this.#store.getAll(['key', entryName(id), payloadName(id)]), stored = await unseal(key, entryName(id), entry);
+    if (!stored) return undefined;
+    const payload = stored.item.hasPayload ? stored.item.payload ?? await unseal(key, payloadName(id), row) : undefined;
+    return {...stored, item: payload === undefined ? withoutPayload(unpacked(stored.item)) : {...unpacked(stored.item), payload}};
+  }
+
   /**
    * Fetches a notification by its id, as `{item, isFresh, date, failure}`.
    *
@@ -1767,23 +2038,23 @@ export class PushClient {
    * then call `confirmTaken`.
    */
   async notification(id) {
-    const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#read(name);
+    const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#cachedItem(id);
     try {
       const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: cached?.item.hasPayload ? cached.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
           const now = await draft.read(name);
           if (!now || !await inbox.isUntouched(draft, id, before)) return;
-          await draft.write(name, {...now, date: this.#now()}, {change: (await draft.row(name)).change});
+          draft.write(name, {...now, date: this.#now()}, placeOf(await draft.row(name)));
         });
-        return {item: unpacked(cached.item), isFresh: true, date: null, failure: null};
+        return {item: cached.item, isFresh: true, date: null, failure: null};
       }
       return {item: await this.#take(answer, id, before), isFresh: true, date: null, failure: null};
     } catch (failure) {
       if (isGone(failure)) await this.#removeItems([id]);
-      if (!failure.allowsCached || !cached?.item.hasPayload || isPast(unpacked(cached.item), this.#now())) throw failure;
+      if (!failure.allowsCached || !cached?.item.hasPayload || isPast(cached.item, this.#now())) throw failure;
       const date = Math.max(cached.date, (await this.#read('cursor'))?.date ?? 0);
-      return {item: unpacked(cached.item), isFresh: false, date: new Date(date), failure};
+      return {item: cached.item, isFresh: false, date: new Date(date), failure};
     }
   }
 
@@ -1828,14 +2099,16 @@ export class PushClient {
       // The entry stays without its payload and with the old change's number: for consumers nothing
       // has changed.
       const row = await draft.row(entryName(id));
-      if (row) await draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now()}, {change: row.change});
+      if (!row) return;
+      draft.write(entryName(id), {item: packed(withoutPayload({...item, isRead})), tag: null, date: this.#now(), size: 0}, placeOf(row));
+      draft.remove(payloadName(id));
     });
     this.#announce();
     return item;
   }
 
   async #removeItems(ids) {
-    await this.#change(async draft => { for (const id of ids) inbox.remove(draft, id); });
+    await this.#change(async draft => { for (const id of ids) await inbox.remove(draft, id); });
     this.#announce();
     await this.#closeNotifications(ids);
   }
@@ -1871,7 +2144,7 @@ export class PushClient {
   async dismiss(id) {
     let name;
     await this.#change(async draft => {
-      inbox.remove(draft, checked(id));
+      await inbox.remove(draft, checked(id));
       name = await this.#enqueue(draft, {kind: 'dismiss', ids: [id]});
     });
     this.#announce();
@@ -1931,7 +2204,7 @@ export class PushClient {
     }
     const number = draft.head.order = (draft.head.order ?? 0) + 1;
     const name = `outbox/${String(number).padStart(12, '0')}`;
-    await draft.write(name, {key: crypto.randomUUID(), ...call, date: this.#now(), firstTry: null, failure: null});
+    draft.write(name, {key: crypto.randomUUID(), ...call, date: this.#now(), firstTry: null, failure: null});
     return name;
   }
 
@@ -1950,7 +2223,7 @@ export class PushClient {
   /** Sends the waiting entries. Returns whether none is left. */
   async #flush() {
     try {
-      await this.#drain();
+      await this.#drain(this.#api.deadline());
       return true;
     } catch (error) {
       if (!error.allowsCached && error.code !== 'unauthorized') throw error;
@@ -1963,7 +2236,7 @@ export class PushClient {
    * Sends the waiting entries in their order; throws the error that stops it. Only one tab or
    * worker sends at a time: a repeated call would be harmless, but is unnecessary.
    */
-  async #drain(deadline = this.#api.deadline()) {
+  async #drain(deadline) {
     const drain = async () => {
       for (const name of [...(await this.#store.list('outbox/')).keys()].sort()) {
         const call = await this.#read(name);
@@ -1973,8 +2246,7 @@ export class PushClient {
     if (!globalThis.navigator?.locks) return drain();
     // A tab that the browser has suspended keeps its lock: the entries then wait on, and nothing
     // else does.
-    const limit = new AbortController(), end = Math.min(deadline, this.#api.deadline());
-    const timer = setTimeout(() => limit.abort(), Math.max(0, end - Date.now()));
+    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()) / 2);
     try {
       return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
     } catch (error) {
@@ -1990,7 +2262,7 @@ export class PushClient {
     const isLate = call.kind === 'send' && call.firstTry !== null && this.#now() - call.firstTry > 23 * 3_600_000;
     if (isLate) return this.#fail(name, call, {code: 'uncertain', title: 'It is not known whether this was sent.', status: 0});
     if (call.kind === 'send' && call.firstTry === null) {
-      await this.#change(async draft => { if (await draft.row(name)) await draft.write(name, {...call, firstTry: this.#now()}); });
+      await this.#change(async draft => { if (await draft.row(name)) draft.write(name, {...call, firstTry: this.#now()}); });
     }
     let unmarked = [];
     try {
@@ -2027,8 +2299,8 @@ export class PushClient {
   async #fail(name, call, failure) {
     await this.#change(async draft => {
       if (!await draft.row(name)) return;
-      await draft.write(name, {...call, failure});
-      if (call.kind !== 'send') await draft.write('cursor', {date: (await draft.read('cursor'))?.date ?? null});
+      draft.write(name, {...call, failure});
+      if (call.kind !== 'send') draft.write('cursor', {date: (await draft.read('cursor'))?.date ?? null});
       const names = (await draft.names('outbox/')).sort(), calls = await Promise.all(names.map(other => draft.read(other)));
       const failed = names.filter((_, place) => calls[place]?.failure);
       for (const old of failed.slice(0, Math.max(0, failed.length - MAXIMUM.failures))) draft.remove(old);
@@ -2047,23 +2319,29 @@ export class PushClient {
    * demand that.
    *
    * `tags` are the topics of this device. Throws `denied` if the user does not allow it,
-   * `unavailable` if the browser has no Web Push.
+   * `unavailable` if the browser has no Web Push, or has switched it off. A browser that cannot run
+   * the worker throws before it asks the user; call `startWorker` before the click, so that nothing
+   * delays the question.
    */
   async register({tags = []} = {}) {
     if (!isPushAvailable()) throw new PushClientError('unavailable', 'This browser has no Web Push for this page.');
+    if (!await this.#worker()) await this.startWorker();
     if (await Notification.requestPermission() !== 'granted') throw new PushClientError('denied', 'Notifications are not allowed.');
-    await this.startWorker();
-    const id = await this.#subscribe(tags);
-    await this.#endRegistration('stream');
+    // The wait for the user's permission does not count.
+    const deadline = this.#api.deadline();
+    await this.#startWorker(deadline);
+    const id = await this.#subscribe(tags, deadline);
+    await this.#endRegistration('stream', deadline);
     return id;
   }
 
   /**
-   * Registers again if the browser's subscription, the server's key or the session has changed, or
-   * a week has passed. Call it at each start, and after signing in.
+   * Registers again if the browser's subscription, the server's key or the session has changed, the
+   * server no longer has the device, or a week has passed. Call it at each start, and after signing
+   * in. Without a network it returns the stored id.
    *
    * The server removes the device of a session that ends by a new password, an administrator or a
-   * sign-out.
+   * sign-out, and a device whose push service says that it is gone.
    */
   async registerIfNeeded() {
     const stored = await this.#read('registration');
@@ -2073,8 +2351,82 @@ export class PushClient {
     const age = this.#now() - stored.date, session = await this.#read('session');
     const isOfSession = !session || stored.session === sessionOf(session.token);
     // A clock that was set back does not make a registration younger.
-    if (isSame && isOfSession && age >= 0 && age < 7 * DAY) return stored.id;
-    return this.#subscribe(stored.tags);
+    const isDue = !isSame || !isOfSession || age < 0 || age >= 7 * DAY, deadline = this.#api.deadline();
+    try {
+      // The user, or the browser, has removed the worker.
+      if (!await this.#worker()) await this.#startWorker(deadline);
+      if (isDue) return await this.#subscribe(stored.tags, deadline);
+      const [key, devices] = await Promise.all([this.#pushKey(deadline), this.#devices(deadline)]);
+      const isKnown = devices.some(({id, retiredAt}) => id === stored.id && retiredAt === null);
+      // The push service has perhaps ended the subscription of a retired device. A shared one may
+      // still serve other accounts.
+      if (!isKnown && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
+      if (!isKnown || !isOfKey) return await this.#subscribe(stored.tags, deadline);
+    } catch (error) {
+      if (!error.allowsCached) throw error;
+    }
+    return stored.id;
+  }
+
+  /**
+   * The account's devices: `{id, app, platform, topics, isThisDevice, createdAt, lastPush,
+   * retiredAt}`. Devices that moved to another account are retired.
+   */
+  async devices() {
+    return this.#devices(this.#api.deadline());
+  }
+
+  /** Ends another device of the account, such as a lost one. */
+  async endDevice(id) {
+    await this.#call('DELETE', `/api/register/${escape(id)}`);
+  }
+
+  /** Adds this device to a topic; throws `unavailable` without a registration. */
+  async joinTopic(topic) {
+    await this.#changeTopic('PUT', topic);
+  }
+
+  /** Removes this device from a topic. */
+  async leaveTopic(topic) {
+    await this.#changeTopic('DELETE', topic);
+  }
+
+  async #changeTopic(method, topic) {
+    await this.#call(method, `/api/devices/${await this.#ownDevice()}/topics/${escape(topic)}`);
+    await this.#change(async draft => {
+      const stored = await draft.read('registration'), others = (stored?.tags ?? []).filter(other => lowered(other) !== lowered(topic));
+      // A later registration replaces all topics.
+      if (stored) draft.write('registration', {...stored, tags: method === 'PUT' ? [...others, topic] : others});
+    });
+  }
+
+  /**
+   * Sends a test push to this device: `{state, reason}`, with the push service's words. `state` is
+   * `accepted`, `queued` or `failed`.
+   */
+  async testPush() {
+    const answer = await this.#call('POST', `/api/devices/${await this.#ownDevice()}/test`), state = member(answer.json, 'state');
+    if (typeof state !== 'string') throw unexpected(answer, 'the outcome of a test push');
+    return {state, reason: member(answer.json, 'reason') ?? null};
+  }
+
+  async #ownDevice() {
+    return await this.registrationID() ?? (() => { throw new PushClientError('unavailable', 'This device is not registered.'); })();
+  }
+
+  async #devices(deadline) {
+    const answer = await this.#call('GET', '/api/register', {deadline}), own = await this.registrationID();
+    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
+    return answer.json.map(json => {
+      const [id, app, platform, tags] = ['id', 'app', 'platform', 'tags'].map(name => member(json, name));
+      if (typeof id !== 'string') throw unexpected(answer, 'a list of devices');
+      const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
+      return {
+        id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
+        createdAt: times[0], lastPush: times[1], retiredAt: times[2],
+      };
+    });
   }
 
   /** The id of this device's registration; null if it has none. */
@@ -2096,7 +2448,7 @@ export class PushClient {
   /** Ends this device's registration and its subscription. Ending it again does nothing. */
   async unregister() {
     await this.#unsubscribe();
-    await this.#endRegistration('registration');
+    await this.#endRegistration('registration', this.#api.deadline());
   }
 
   /**
@@ -2104,57 +2456,74 @@ export class PushClient {
    * their start.
    */
   async startWorker() {
+    await this.#startWorker(this.#api.deadline());
+  }
+
+  async #startWorker(deadline) {
     const {worker, scope, name} = this.#settings;
     const url = new URL(worker, location.href);
     if (this.#settings.isDeviceShared) url.searchParams.set('shared', '');
     else if (name) url.searchParams.set('name', name);
-    const registered = await navigator.serviceWorker.register(url, {scope, type: 'module', updateViaCache: 'none'});
+    let registered;
+    try {
+      registered = await within(deadline, navigator.serviceWorker.register(workerURL(url), {scope, type: 'module', updateViaCache: 'none'}), 'The worker has not loaded in time.');
+    } catch (cause) {
+      if (cause instanceof PushClientError) throw cause;
+      if (navigator.onLine === false) throw offline('The worker cannot be loaded.', {cause});
+      throw new PushClientError('unavailable', `The browser cannot start the worker ${url.pathname}: ${cause?.name}. It must exist, and the browser must support workers that are modules.`, {cause});
+    }
     // Otherwise `ready` would wait for ever.
     if (!location.href.startsWith(registered.scope)) {
       throw new PushClientError('unavailable', `The worker of ${registered.scope} does not control this page: put its file beside the page, or in a folder above.`);
     }
-    await navigator.serviceWorker.ready;
+    await within(deadline, navigator.serviceWorker.ready, 'The worker has not started in time.');
   }
 
-  async #subscribe(tags) {
+  /** The server's key of Web Push, which signs its pushes. */
+  async #pushKey(deadline) {
     const query = this.#settings.app ? [['app', this.#settings.app]] : [];
-    const answer = await this.#call('GET', '/api/webpush/key', {query}), key = member(answer.json, 'key');
+    const answer = await this.#call('GET', '/api/webpush/key', {query, deadline}), key = member(answer.json, 'key');
     if (typeof key !== 'string') throw unexpected(answer, 'a key');
-    const {pushManager} = await this.#worker();
-    let subscription = await pushManager.getSubscription();
-    const bound = subscription?.options?.applicationServerKey;
+    return key;
+  }
+
+  async #subscribe(tags, deadline) {
+    const key = await this.#pushKey(deadline), stored = await this.#read('registration');
+    const {pushManager} = await this.#worker() ?? {};
+    if (!pushManager) throw new PushClientError('unavailable', 'There is no worker with Web Push.');
+    let subscription = await pushed(deadline, pushManager.getSubscription());
     // A subscription is bound to its key: the push service refuses pushes that another key has
     // signed.
-    if (bound && base64URL(new Uint8Array(bound)) !== key) {
-      await subscription.unsubscribe();
+    if (subscription && (boundKey(subscription) ?? stored?.key ?? key) !== key) {
+      await pushed(deadline, subscription.unsubscribe());
       subscription = null;
     }
-    subscription ??= await pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key});
+    subscription ??= await pushed(deadline, pushManager.subscribe({userVisibleOnly: true, applicationServerKey: key}));
     const handle = subscription.toJSON();
     const body = {Platform: 'webpush', Handle: handle, Tags: tags};
     if (this.#settings.isDeviceShared) body.Shared = true;
-    return this.#register('registration', body, {handle: JSON.stringify(handle), tags, shared: this.#settings.isDeviceShared});
+    return this.#register('registration', body, {handle: JSON.stringify(handle), key, tags, shared: this.#settings.isDeviceShared}, deadline);
   }
 
   /**
    * Registers under the stored id; if the server says that it is gone, registers once under a new
    * one.
    */
-  async #register(name, body, details) {
+  async #register(name, body, details, deadline) {
     if (this.#settings.app) body.App = this.#settings.app;
-    const put = id => this.#call('PUT', `/api/register/${id}`, {body});
+    const put = id => this.#call('PUT', `/api/register/${id}`, {body, deadline});
     // Stores the id before the server has it, so that a sign-out names it even during the request
     // or after a lost answer.
     const note = async id => {
       await this.#change(async draft => draft.write(name, {id, date: 0, ...details, handle: null}));
       return id;
     };
-    let id = (await this.#read(name))?.id ?? await note(await this.#requestID());
+    let id = (await this.#read(name))?.id ?? await note(await this.#requestID(deadline));
     try {
       await put(id);
     } catch (error) {
       if (error.problem?.code !== 'registration-gone') throw error;
-      id = await note(await this.#requestID());
+      id = await note(await this.#requestID(deadline));
       await put(id);
     }
     const session = sessionOf((await this.#read('session'))?.token ?? '');
@@ -2162,19 +2531,19 @@ export class PushClient {
     return id;
   }
 
-  async #endRegistration(name) {
+  async #endRegistration(name, deadline) {
     const stored = await this.#read(name);
     if (!stored) return;
     try {
-      await this.#call('DELETE', `/api/register/${stored.id}`);
+      await this.#call('DELETE', `/api/register/${stored.id}`, {deadline});
     } catch (error) {
       if (!isGone(error)) throw error;
     }
     await this.#change(async draft => draft.remove(name));
   }
 
-  async #requestID() {
-    const answer = await this.#call('POST', '/api/register'), id = answer.json;
+  async #requestID(deadline) {
+    const answer = await this.#call('POST', '/api/register', {deadline}), id = answer.json;
     // The id becomes a part of a path.
     if (typeof id !== 'string' || !/^[A-Za-z0-9_.-]{1,128}$/.test(id) || /^\.{1,2}$/.test(id)) throw unexpected(answer, 'a registration id');
     return id;
@@ -2228,31 +2597,76 @@ export class PushClient {
    * Yields each as `{id, item}`; the item is null if it could not be fetched or is gone. The inbox
    * and `updates` have them, too. Reconnects with backoff until `signal` ends it. End it before
    * `register`, which ends the stream's registration.
+   *
+   * All tabs of an account share one connection, as browsers allow six to an origin: the tab with
+   * the lock reads the stream and tells the others. `silence` is the time in seconds after which a
+   * stream without a sign of life counts as lost; a tab takes the lock of a silent one.
    */
   async *events({signal, silence = 45} = {}) {
-    let last = null, pause = 0;
-    let device = null;
-    while (!signal?.aborted) {
+    const name = `${this.#channelName} events`, channel = new BroadcastChannel(name), end = new AbortController();
+    const found = [], stop = () => { end.abort(); ring(); };
+    let last = null, ring = () => {}, hear = () => {};
+    const give = event => {
+      // The inbox has the dropped ones.
+      if (found.push(event) > 1000) found.shift();
+      if (event.id !== undefined) last = String(event.id);
+      ring();
+    };
+    channel.onmessage = ({data}) => {
+      hear();
+      if (Number.isSafeInteger(data.id)) give({id: data.id});
+    };
+    const lead = async ending => {
+      for await (const event of this.#streams(() => last, ending, silence)) {
+        channel.postMessage({id: event.id});
+        if (event.id !== undefined) give(event);
+      }
+    };
+    if (signal?.aborted) return channel.close();
+    signal?.addEventListener('abort', stop);
+    // A leader without a network is silent for up to a minute between two attempts.
+    const leading = inOneTab(name, end.signal, lead, {patience: 4000 * silence, onHear: listener => { hear = listener; }});
+    leading.catch(error => give({error}));
+    try {
+      for (;;) {
+        while (found.length > 0) {
+          const {id, item, error} = found.shift();
+          if (error) throw error;
+          yield {id, item: item === undefined ? await this.cachedNotification(id) : item};
+        }
+        if (end.signal.aborted) return;
+        await new Promise(done => { ring = done; });
+      }
+    } finally {
+      signal?.removeEventListener('abort', stop);
+      end.abort();
+      channel.close();
+    }
+  }
+
+  /** Reads streams, one after the other, until `signal` ends it. Yields `{}` as a sign of life. */
+  async *#streams(last, signal, silence) {
+    let device = null, pause = 0;
+    while (!signal.aborted) {
       try {
-        device ??= await this.#register('stream', {Platform: 'stream'}, {});
-        for await (const event of this.#stream(device, last, signal, silence)) {
+        device ??= await this.#register('stream', {Platform: 'stream'}, {}, this.#api.deadline());
+        for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
-          if (event.id === undefined) continue;
-          last = String(event.id);
-          yield {id: event.id, item: await this.preview(event.id).catch(error => {
+          if (id === undefined) yield {};
+          else yield {id, item: await this.preview(id).catch(error => {
             if (!error.allowsCached) throw error;
             return null;
           })};
         }
       } catch (error) {
-        if (signal?.aborted) return;
+        if (signal.aborted) return;
         if (error.problem?.status === 404) device = null;
         else if (!error.allowsCached) throw error;
         pause = Math.min(60_000, Math.max(2000, pause * 2, (error.retryAfter ?? 0) * 1000));
       }
       await new Promise(done => {
         const timer = setTimeout(done, Math.max(2000, pause));
-        signal?.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
+        signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
     }
   }
@@ -2266,7 +2680,7 @@ export class PushClient {
     const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
-    signal?.addEventListener('abort', end);
+    signal.addEventListener('abort', end);
     try {
       const response = await this.#api.send(request, {authorization, account, lastEvent: last, signal: limit.signal}), answer = headOf(response);
       checkHead(request, answer);
@@ -2291,7 +2705,7 @@ export class PushClient {
       }
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
+      signal.removeEventListener('abort', end);
       limit.abort();
     }
   }
@@ -2333,7 +2747,7 @@ export class PushClient {
   async #learn(answer) {
     const known = await this.#change(async draft => {
       const stored = await draft.read('identity');
-      if (!stored) await draft.write('identity', {id: answer.account});
+      if (!stored) draft.write('identity', {id: answer.account});
       return stored?.id ?? answer.account;
     });
     // Another tab was faster.
@@ -2355,25 +2769,35 @@ export class PushClient {
       if (refused !== null) return null;
       throw new PushClientError('unauthorized', 'There is no token.');
     }
-    const renewal = this.#renewal ??= this.#renew(), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
+    const renewal = this.#renewal ??= this.#renew(deadline), forget = () => { if (this.#renewal === renewal) this.#renewal = null; };
     // A renewal that never ends is abandoned: the next call starts a new one.
     return within(deadline, renewal, 'There was no token in time.').finally(forget);
   }
 
-  async #renew() {
-    const {token, expiresAt, id} = await this.#newSession();
+  async #renew(deadline) {
+    const {token, expiresAt, id} = await this.#api.observed({kind: 'token', method: null, route: null}, this.#newSession(this.account, deadline));
     await this.#change(async draft => {
-      await draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
-      if (isIdentifier(id) && !await draft.read('identity')) await draft.write('identity', {id});
+      draft.write('session', {token, expiresAt: expiresAt?.getTime() ?? null});
+      if (isIdentifier(id) && !await draft.read('identity')) draft.write('identity', {id});
     });
     return `Bearer ${token}`;
   }
 
-  /** A session from the app's token provider; throws if the app has none or it returns none. */
-  async #newSession() {
-    const given = await this.#settings.token?.();
-    const session = readSession({json: typeof given === 'string' ? {Token: given, ExpiresAt: null} : given, status: 200, path: SESSIONS});
-    return {...session, id: member(given, 'account')};
+  /**
+   * A session from the app's token provider. Throws `unauthorized` if it gives none, and `offline`
+   * if it fails.
+   */
+  async #newSession(account, deadline) {
+    const {token, name} = this.#settings;
+    let given;
+    try {
+      given = typeof token === 'string' ? await this.#api.postForToken(token, account, deadline) : await token?.({account, name});
+    } catch (cause) {
+      throw cause instanceof PushClientError ? cause : offline("The app's token provider has failed.", {cause});
+    }
+    const {token: text, expiresAt} = sessionIn(typeof given === 'string' ? {Token: given, ExpiresAt: null} : given);
+    if (text === null) throw new PushClientError('unauthorized', "The app's token provider has no token.");
+    return {token: text, expiresAt, id: member(given, 'account')};
   }
 
   // MARK: Rows
@@ -2393,7 +2817,9 @@ export class PushClient {
    * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
   async #change(body, {isAnyEpoch = false} = {}) {
-    for (;;) {
+    // Each retry follows a commit of another tab, or of another call of this one.
+    for (let tries = 1; ; tries += 1) {
+      if (tries > 1000) throw new PushClientError('unavailable', 'Other tabs change the stored data all the time.');
       const head = await this.#store.head();
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;
@@ -2407,20 +2833,31 @@ export class PushClient {
         draft.writeClear('key', draft.key);
       }
       const result = await body(draft);
-      if (draft.changes.size === 0 || await this.#store.commit(head.revision, draft.changes, draft.head)) return result;
+      if (draft.changes.size === 0) return result;
+      const rows = await draft.rows();
+      if (!await this.#store.commit(head.revision, rows, draft.head)) continue;
+      if (this.#cache.revision === head.revision) {
+        const entries = overlay(this.#cache.entries, draft);
+        for (const [name, entry] of entries) entry.iv ??= rows.get(name).iv;
+        this.#cache = {revision: head.revision + 1, epoch: draft.head.epoch, entries, sorted: null};
+      }
+      return result;
     }
   }
 
-  /** All entries, the oldest first. Decrypts only those that have changed. */
+  /**
+   * All entries without payloads, the oldest first. They stay in memory; after a change by another
+   * tab this decrypts only the changed ones. Callers must not change the array.
+   */
   async #entries() {
     const head = await this.#store.head();
     if (this.#cache.revision !== head.revision) {
       const [key, rows] = await Promise.all([this.#store.get('key'), this.#store.list('entry/')]);
       const entries = await this.#unsealAll(rows, key), damaged = [...rows.keys()].filter(name => !entries.has(name));
       if (damaged.length > 0 && await this.#giveUp(damaged)) return this.#entries();
-      this.#cache = {revision: head.revision, entries};
+      this.#cache = {revision: head.revision, epoch: head.epoch, entries, sorted: null};
     }
-    return [...this.#cache.entries.values()].sort((one, other) => inOrder(one.item, other.item));
+    return this.#cache.sorted ??= [...this.#cache.entries.values()].sort(inOrder);
   }
 
   /**
@@ -2435,7 +2872,7 @@ export class PushClient {
         // Another tab may have written it meanwhile, or signed out.
         if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
         isAny = true;
-        inbox.remove(draft, Number(name.slice(6)));
+        await inbox.remove(draft, Number(name.slice(6)));
         draft.remove('cursor');
       }
       return isAny;
@@ -2444,21 +2881,17 @@ export class PushClient {
 
   /** All entries as they will be after a draft's commit. */
   async #entriesOf(draft) {
-    const rows = await draft.store.list('entry/');
-    for (const [name, row] of draft.changes) {
-      if (!name.startsWith('entry/')) continue;
-      if (row === null) rows.delete(name); else rows.set(name, row);
-    }
-    return [...(await this.#unsealAll(rows, draft.key)).values()].sort((one, other) => inOrder(one.item, other.item));
+    await this.#entries();
+    return [...overlay(this.#cache.entries, draft).values()].sort(inOrder);
   }
 
   async #unsealAll(rows, key) {
     const all = await Promise.all([...rows].map(async ([name, row]) => {
       const known = this.#cache.entries.get(name);
-      if (known && base64(known.iv) === base64(row.iv)) return [name, known];
+      if (known?.iv?.every((byte, index) => byte === row.iv[index])) return [name, known];
       const value = await unseal(key, name, row);
       // Unreadable rows are not shown.
-      return value && [name, {item: unpacked(value.item), date: value.date, tag: value.tag, change: row.change, size: row.data.length, iv: row.iv}];
+      return value && [name, {...indexed(value, row), iv: row.iv}];
     }));
     return new Map(all.filter(Boolean));
   }
@@ -2482,6 +2915,84 @@ async function storeOf({store, name}) {
   return IndexedStore.open(name ? `sealpost ${name}` : 'sealpost');
 }
 
+let policy;
+/**
+ * A worker's address for a page that enforces Trusted Types, whose Content-Security-Policy allows
+ * the policy `sealpost`. The policy makes addresses of the page's own origin only.
+ */
+function workerURL(url) {
+  try {
+    policy ??= globalThis.trustedTypes?.createPolicy('sealpost', {
+      createScriptURL: text => new URL(text).origin === location.origin ? text : null,
+    });
+  } catch {
+    // The page does not allow the policy, which it needs only if it enforces Trusted Types.
+  }
+  return policy?.createScriptURL(url.href) ?? url;
+}
+
+/** The value of a promise of the browser's push manager, with an error of the client. */
+async function pushed(deadline, promise) {
+  try {
+    return await within(deadline, promise, "The browser's push service has not answered in time.");
+  } catch (cause) {
+    if (cause instanceof PushClientError) throw cause;
+    if (cause?.name === 'NotAllowedError') throw new PushClientError('denied', 'Notifications are not allowed.', {cause});
+    throw new PushClientError('unavailable', `The browser's push service refuses: ${cause?.name}. Perhaps the user has switched it off.`, {cause, reason: 'pushService'});
+  }
+}
+
+/** The key that a subscription is bound to; null if the browser does not tell. */
+function boundKey(subscription) {
+  const key = subscription.options?.applicationServerKey;
+  return key ? base64URL(new Uint8Array(key)) : null;
+}
+
+/**
+ * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that was not heard
+ * for `patience` milliseconds loses the lock: browsers suspend tabs that hold one.
+ */
+async function inOneTab(name, signal, work, {patience, onHear}) {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return work(signal);
+  for (let isSilent = false; !signal.aborted;) {
+    const waiting = new AbortController(), working = new AbortController();
+    let timer;
+    const hear = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, patience);
+    }, end = () => { waiting.abort(); working.abort(); };
+    signal.addEventListener('abort', end);
+    onHear(hear);
+    hear();
+    try {
+      await locks.request(name, isSilent ? {steal: true} : {signal: waiting.signal}, () => {
+        isSilent = false;
+        clearTimeout(timer);
+        onHear(() => {});
+        return work(working.signal);
+      });
+    } catch (error) {
+      // The wait has ended, or another tab has taken the lock.
+      if (error.name !== 'AbortError') throw error;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      working.abort();
+    }
+  }
+}
+
+/** Entries as they will be after a draft's commit. */
+function overlay(entries, draft) {
+  const after = new Map(entries);
+  for (const [name, clear] of draft.changes) {
+    if (!name.startsWith('entry/')) continue;
+    if (clear === null) after.delete(name); else after.set(name, indexed(draft.values.get(name), clear));
+  }
+  return after;
+}
+
 /** Whether this page can receive pushes. On an iPhone it must be on the home screen. */
 export const isPushAvailable = () =>
   typeof Notification !== 'undefined' && (typeof PushManager !== 'undefined') && Boolean(globalThis.navigator?.serviceWorker ?? globalThis.registration);
@@ -2493,9 +3004,15 @@ export const isPushAvailable = () =>
 const sessionOf = token => token.startsWith('spt_') ? token.slice(0, 12) : '';
 
 function readSession(answer) {
-  const token = member(answer.json, 'token'), end = member(answer.json, 'expiresat');
-  if (typeof token !== 'string' || token === '') throw unexpected(answer, 'a session');
-  return {token, expiresAt: typeof end === 'string' && !Number.isNaN(Date.parse(end)) ? new Date(end) : null};
+  const session = sessionIn(answer.json);
+  if (session.token === null) throw unexpected(answer, 'a session');
+  return session;
+}
+
+/** A session's token and its end, null if it has none. */
+function sessionIn(json) {
+  const token = member(json, 'token');
+  return {token: typeof token === 'string' && token !== '' ? token : null, expiresAt: timeOf(member(json, 'expiresat'))};
 }
 
 /** An id, which becomes a part of a path. */

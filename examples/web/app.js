@@ -4,7 +4,7 @@ import {ADVICE, PushClient, PushClientError, isPushAvailable} from './sealpost/s
 import settings from './settings.js';
 
 const by = id => document.getElementById(id);
-const push = await PushClient.open({...settings, worker: 'worker.js', icon: 'icon.svg'});
+const push = await PushClient.open({...settings, worker: 'worker.js', icon: 'icon.svg', page: './#m{id}'});
 
 // MARK: View
 

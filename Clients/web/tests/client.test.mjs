@@ -140,12 +140,35 @@ test('an answer that was on its way undoes nothing of what has happened meanwhil
   assert.deepEqual(await shown(), [[read, true], [same, true]]);
 });
 
+test('notifications of one second are in the order of the server, also if they were pushed in another', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), posted = [];
+  const shown = async () => (await push.cachedInbox()).notifications.map(({id}) => id);
+  // Ids are random, as the server's.
+  for (const id of [70, 20, 50]) {
+    server.items.set(id, {Id: id, Payload: 'x', Read: false, CreatedAt: '2027-01-15T08:00:00Z', ExpiresAt: '2100-01-16T08:00:00Z'});
+    server.log.push(id);
+    posted.push(id);
+  }
+  await push.sync();
+  assert.deepEqual(await shown(), posted);
+  for (const id of [90, 10, 60]) {
+    server.items.set(id, {...server.items.get(20), Id: id});
+    server.log.push(id);
+    posted.push(id);
+  }
+  for (const id of [60, 90]) await push.preview(id);
+  assert.deepEqual(await shown(), [70, 20, 50, 60, 90], 'as they arrived');
+  await push.markRead(70);
+  await push.sync();
+  assert.deepEqual(await shown(), posted);
+});
+
 test('many are marked in one request', async t => {
   const server = new FakeServer(), push = await clientOf(t, server);
   for (let count = 0; count < 600; count += 1) server.post('x');
   await push.sync();
   server.requests = [];
-  assert.equal(await push.markRead(ids((await push.cachedInbox()).notifications)), true);
+  assert.equal(await push.markRead(ids((await push.cachedInbox({limit: 600})).notifications)), true);
   assert.deepEqual(server.requests, ['POST /api/notifications/read', 'POST /api/notifications/read']);
   assert.equal((await push.cachedInbox()).unreadCount, 0);
 });
@@ -212,6 +235,45 @@ test('a token that is refused or about to end is renewed, once for all that wait
   // The token ends in half a minute.
   await push.notification(id);
   assert.equal(renewals, 3);
+});
+
+test('a client without its page renews the token, with the address that the page has stored or a function of the worker', async t => {
+  const server = new FakeServer(), asked = [];
+  let status = 200;
+  const fetch = async (url, options) => {
+    if (!url.startsWith('https://app.example')) return server.fetch(url, options);
+    asked.push([url, options.method, options.credentials, options.body]);
+    server.tokens.add('spt_posted');
+    return new Response('{"Token":"spt_posted","ExpiresAt":null}', {status});
+  };
+  for (const [name, token, own] of [['url', 'https://app.example/token', {}], ['function', () => 'spt_page', {token: () => 'spt_posted'}]]) {
+    const store = new MemoryStore();
+    await clientOf(t, {fetch}, {store, token, name});
+    server.tokens.clear();
+    const id = server.post('pushed'), worker = await PushClient.reopen(name, {store, fetch, timeout: 5, ...own});
+    t.after(() => worker.close());
+    if (name === 'function') server.tokens.add('spt_posted');
+    assert.equal((await worker.preview(id)).payload, 'pushed', name);
+    assert.equal(await worker.isCurrent(), true);
+    server.tokens.clear();
+    server.tokens.add('spt_first');
+  }
+  assert.deepEqual(asked, [['https://app.example/token', 'POST', 'same-origin', '{"Account":"alice"}']]);
+  server.tokens.clear();
+  const push = await clientOf(t, {fetch}, {token: 'https://app.example/token'});
+  for (const [answer, code] of [[401, 'unauthorized'], [403, 'unauthorized'], [503, 'offline']]) {
+    status = answer;
+    await assert.rejects(push.sync(), error => error instanceof PushClientError && error.code === code, code);
+  }
+});
+
+test('a provider that fails or gives nothing is an error of the client', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  server.tokens.clear();
+  for (const [token, code] of [[() => { throw new TypeError('Failed to fetch'); }, 'offline'], [() => null, 'unauthorized'], [() => ({Token: 7}), 'unauthorized']]) {
+    push.settings.token = token;
+    await assert.rejects(push.sync(), error => error instanceof PushClientError && error.code === code, code);
+  }
 });
 
 test('a password is shown only to a server whose answer has passed the checks', async t => {
@@ -322,6 +384,79 @@ test('of two commits after the same revision the second is refused, and a slower
   assert.deepEqual(server.requests, ['GET /api/notifications'], 'from where the other has come to');
 });
 
+test('an inbox of any size is shown in pages, and its changes arrive in pages', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  for (let count = 0; count < 25; count += 1) server.post(`payload ${count}`);
+  const first = await push.sync({limit: 10});
+  assert.deepEqual([first.count, first.unreadCount, first.hasMore, ids(first.notifications)], [25, 25, true, [16, 17, 18, 19, 20, 21, 22, 23, 24, 25]]);
+  const second = await push.cachedInbox({limit: 10, before: first.notifications[0]});
+  assert.deepEqual([second.notifications[0].payload, second.hasMore, second.notifications.at(-1).id], ['payload 5', true, 15]);
+  // The mark of a page is gone meanwhile.
+  await push.dismiss(second.notifications[0].id);
+  const last = await push.cachedInbox({limit: 10, before: second.notifications[1]});
+  assert.deepEqual([ids(last.notifications), last.hasMore, last.count, await push.cachedBadge()], [[1, 2, 3, 4, 5], false, 24, 24]);
+  const seen = new Map();
+  let mark = null, pages = 0;
+  for (let hasMore = true; hasMore; pages += 1) {
+    const changes = await push.changes(mark, {limit: 10});
+    ({mark, hasMore} = changes);
+    for (const {id, payload} of changes.arrived) seen.set(id, payload);
+    assert.ok(changes.arrived.length <= 10);
+  }
+  assert.deepEqual([pages, seen.size, seen.get(25)], [3, 24, 'payload 24']);
+});
+
+test('a large inbox stays readable fast, and its payloads do not stay in memory', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), payload = 'x'.repeat(4096);
+  for (let count = 0; count < 5000; count += 1) server.post(payload);
+  const push = await clientOf(t, server, {store, timeout: 60});
+  assert.equal((await push.sync()).count, 5000);
+  const reads = [];
+  for (const name of ['getAll', 'list']) {
+    const read = store[name].bind(store);
+    store[name] = async given => {
+      const found = await read(given);
+      reads.push(found.length ?? found.size);
+      return found;
+    };
+  }
+  const badge = async () => {
+    reads.length = 0;
+    return [await push.cachedBadge(), (await push.cachedInbox()).notifications.length, reads.reduce((sum, one) => sum + one, 0)];
+  };
+  // The key alone is read: index and payloads of a page are in memory, also after a change of this tab.
+  assert.deepEqual(await badge(), [5000, 500, 1]);
+  await push.markRead(5000);
+  assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
+  assert.deepEqual(await badge(), [4999, 500, 1]);
+  // Another client of the store decrypts the index, and the payloads of a page only.
+  reads.length = 0;
+  const other = await clientOf(t, server, {store});
+  reads.length = 0;
+  assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [5000, 21]]);
+});
+
+test('rows of an earlier version are read and rewritten, and those of a later version are not touched', async t => {
+  const {push, server, faults, open} = await keeper(t), {mark} = await push.changes();
+  // An entry as version 0.2 stored it.
+  const item = {...(await push.cachedInbox()).notifications[0], payload: 'inline'}, stored = faults.databases.get('sealpost'), key = stored.get('key');
+  const iv = new Uint8Array(12), additionalData = new TextEncoder().encode('entry/1'), {change} = stored.get('entry/1');
+  const data = await crypto.subtle.encrypt({name: 'AES-GCM', iv, additionalData}, key, new TextEncoder().encode(JSON.stringify({item, tag: null, date: 1})));
+  stored.set('entry/1', {change, iv, data: new Uint8Array(data)});
+  stored.delete('payload/1');
+  const next = await open();
+  assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, (await next.cachedNotification(1)).payload], ['inline', 'inline']);
+  await next.markRead(1);
+  assert.deepEqual((await next.changes(mark)).arrived.map(({payload, isRead}) => [payload, isRead]), [['inline', true]]);
+  server.change(1, {Title: 'changed'});
+  await next.sync();
+  assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, stored === faults.databases.get('sealpost')], ['secret', false]);
+  assert.ok(faults.databases.get('sealpost').has('payload/1'));
+  faults.versions.set('sealpost', 9);
+  faults.closeAll();
+  await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable' && /reload/.test(error.message));
+});
+
 test('no row can be put in the place of another', async t => {
   const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store});
   const [one, two] = [server.post('one'), server.post('two')];
@@ -358,8 +493,20 @@ test('of a captive portal that sends without an end nothing is read, and of too 
   await assert.rejects(push.sync(), error => error.interference.kind === 'missingEcho');
   assert.equal(pulled, 0);
   server.after = response => endless(response.headers);
-  await assert.rejects(push.sync(), error => error.interference.kind === 'oversized');
+  await assert.rejects(push.sync(), error => error.interference.kind === 'oversized' && Number.parseInt(error.interference.seen) > 100_000);
   assert.equal(pulled, 2);
+});
+
+test('an answer without an echo is a portal only if its status can be that of one', async t => {
+  const server = new FakeServer(), push = await clientOf(t, server);
+  for (const [advice, statuses] of Object.entries({
+    captivePortal: [200, 302, 401, 403, 511], wait: [408, 421, 429, 500, 502, 503, 504, 599], proxy: [407], interference: [400, 404, 410, 451],
+  })) {
+    for (const status of statuses) {
+      server.after = () => new Response('<html>', {status, headers: status === 302 ? {Location: '/'} : {}});
+      await assert.rejects(push.sync(), error => error.advice === advice && error.allowsCached, `${status}`);
+    }
+  }
 });
 
 test('a server that does not answer is offline when the time is up', async t => {
@@ -367,6 +514,26 @@ test('a server that does not answer is offline when the time is up', async t => 
   server.fetch = undefined;
   const silent = await clientOf(t, {fetch: (_, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)))}, {timeout: 0.1});
   await assert.rejects(silent.sync(), {code: 'offline'});
+});
+
+test('a call with many requests ends as early as one with a single request', async t => {
+  browser(t);
+  const server = new FakeServer();
+  let isSilent = false;
+  const fetch = (url, options) => !isSilent ? server.fetch(url, options) : new Promise((_, fail) => {
+    options.signal.addEventListener('abort', () => fail(options.signal.reason));
+  });
+  const push = await clientOf(t, {fetch}, {timeout: 1}), time = async call => {
+    const start = performance.now();
+    await call().catch(() => {});
+    return performance.now() - start;
+  };
+  await push.register();
+  await push.sync();
+  isSilent = true;
+  const one = await time(() => push.notification(1));
+  const calls = {sync: () => push.sync(), register: () => push.register(), signIn: () => push.signIn('alice', ''), signOut: () => push.signOut()};
+  for (const [name, call] of Object.entries(calls)) assert.ok(await time(call) < 1.9 * one, name);
 });
 
 test('a provider that never answers is waited for as long as a call may take, and asked again', async t => {
@@ -383,7 +550,7 @@ test('a provider that never answers is waited for as long as a call may take, an
 });
 
 test('a tab that is suspended while it sends does not keep others from what is new', async t => {
-  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 0.2}), id = server.post('one');
+  const server = new FakeServer(), push = await clientOf(t, server, {timeout: 2}), id = server.post('one');
   const request = (name, {signal}) => new Promise((_, fail) => signal.addEventListener('abort', () => fail(signal.reason)));
   Object.defineProperty(globalThis, 'navigator', {value: {locks: {request}}, configurable: true});
   t.after(() => { delete globalThis.navigator; });
@@ -527,6 +694,92 @@ test('events bring what is pushed, and connect again after a lost stream', async
   assert.equal((await push.cachedInbox()).notifications.length, 2);
 });
 
+/** The locks of a browser: one holder for each name, the others wait in turn. */
+class FakeLocks {
+  #held = new Map();
+
+  request = (name, {signal, steal = false} = {}, work) => new Promise((done, fail) => {
+    const waiting = this.#held.get(name) ?? [], entry = {fail, isHolding: false};
+    this.#held.set(name, waiting);
+    entry.start = () => {
+      entry.isHolding = true;
+      Promise.resolve(work()).then(done, fail).then(() => {
+        const place = waiting.indexOf(entry);
+        if (place < 0) return;
+        waiting.splice(place, 1);
+        if (place === 0) waiting[0]?.start();
+      });
+    };
+    if (steal) waiting.splice(0, 1).forEach(holder => holder.fail(new DOMException('', 'AbortError')));
+    if (steal) waiting.unshift(entry); else waiting.push(entry);
+    signal?.addEventListener('abort', () => {
+      if (entry.isHolding || !waiting.includes(entry)) return;
+      waiting.splice(waiting.indexOf(entry), 1);
+      fail(signal.reason);
+    });
+    if (waiting[0] === entry) entry.start();
+  });
+}
+
+/** Tabs over one store that read events, from a server whose streams stay open. */
+async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
+  const locks = new FakeLocks();
+  prepare(locks);
+  Object.defineProperty(globalThis, 'navigator', {value: {locks}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  const server = new FakeServer(), store = new MemoryStore(), streams = [];
+  server.after = (response, {path, headers, signal}) => {
+    if (path !== '/api/stream') return response;
+    const body = new ReadableStream({start(controller) {
+      streams.push({last: headers['Last-Event-ID'], controller});
+      signal.addEventListener('abort', () => controller.error(signal.reason));
+    }});
+    return new Response(body, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  const tabs = await Promise.all(Array.from({length: count}, async () => {
+    const push = await clientOf(t, server, {store}), end = new AbortController(), told = [];
+    const ended = (async () => { for await (const {id, item} of push.events({signal: end.signal, ...options})) told.push([id, item?.payload]); })();
+    return {push, end, told, ended};
+  }));
+  const until = async condition => { while (!condition()) await new Promise(next => setTimeout(next, 5)); };
+  const send = text => {
+    const id = server.post(text);
+    streams.at(-1).controller.enqueue(new TextEncoder().encode(`id: ${id}\ndata: {"secureId":"${id}"}\n\n`));
+    return id;
+  };
+  return {server, locks, streams, tabs, until, send};
+}
+
+test('tabs share one stream, and the next one goes on where the one that ends has stopped', async t => {
+  const {streams, tabs: [first, ...others], until, send} = await tabs(t, 7);
+  await until(() => streams.length === 1);
+  const one = send('one');
+  await until(() => [first, ...others].every(({told}) => told.length === 1));
+  assert.deepEqual([streams.length, others.map(({told}) => told)], [1, others.map(() => [[one, 'one']])]);
+  first.end.abort();
+  await first.ended;
+  await until(() => streams.length === 2);
+  const two = send('two');
+  await until(() => others.every(({told}) => told.length === 2));
+  assert.deepEqual([streams.map(({last}) => last), first.told.length, others[5].told[1]], [[undefined, String(one)], 1, [two, 'two']]);
+  for (const {end, ended} of others) {
+    end.abort();
+    await ended;
+  }
+});
+
+test('a tab that is suspended with the lock loses it', async t => {
+  let isStolen = false;
+  const prepare = locks => { locks.request('sealpost  events', {}, () => new Promise(() => {})).catch(() => { isStolen = true; }); };
+  const {streams, tabs: [tab], until, send} = await tabs(t, 1, {silence: 1, prepare});
+  await until(() => streams.length === 1);
+  const id = send('late');
+  await until(() => tab.told.length === 1);
+  assert.deepEqual([isStolen, tab.told], [true, [[id, 'late']]]);
+  tab.end.abort();
+  await tab.ended;
+});
+
 test('an event stream is read however it comes in pieces, and a push names an id or nothing', () => {
   const text = 'retry: 2000\n\n:\n\nid: 7\ndata: {"secureId":"7"}\n\nid: 8\r\ndata: {"secureId":"8"}\r\n\r\ndata: nonsense\n\n';
   for (let size = 1; size < text.length; size += 1) {
@@ -546,23 +799,27 @@ test('an event stream is read however it comes in pieces, and a push names an id
   assert.deepEqual(['9007199254740991', '9007199254740992'].map(id => pushedID(`{"secureId":"${id}"}`)), [2 ** 53 - 1, null]);
 });
 
-/** A fake of the browser features that registering uses: one subscription, and a worker's URL. */
+/** A fake of the browser features that registering uses: a subscription at a time, and a worker's URL. */
 function browser(t) {
-  const subscription = {
-    options: {}, ended: false, toJSON: () => ({endpoint: 'https://push.example/s', keys: {p256dh: 'p', auth: 'a'}}),
-    unsubscribe: async () => { subscription.ended = true; return true; },
+  const fake = {ended: false, current: null, count: 0};
+  const subscribe = async ({applicationServerKey: key}) => {
+    const endpoint = `https://push.example/${fake.count += 1}`;
+    return fake.current = {
+      options: {applicationServerKey: Buffer.from(key, 'base64url')}, toJSON: () => ({endpoint, keys: {p256dh: 'p', auth: 'a'}}),
+      unsubscribe: async () => { [fake.ended, fake.current] = [true, null]; return true; },
+    };
   };
   const globals = {
     location: {href: 'https://push.example/page'}, PushManager: class {},
     Notification: {permission: 'granted', requestPermission: async () => 'granted'},
-    registration: {pushManager: {getSubscription: async () => subscription}, getNotifications: async () => []},
+    registration: {pushManager: {getSubscription: async () => fake.current, subscribe}, getNotifications: async () => []},
     navigator: {serviceWorker: {
-      ready: Promise.resolve(), register: async url => { subscription.worker = String(url); return {scope: 'https://push.example/'}; },
+      ready: Promise.resolve(), register: async url => { fake.worker = String(url); return {scope: 'https://push.example/'}; },
     }},
   };
   for (const [name, value] of Object.entries(globals)) Object.defineProperty(globalThis, name, {value, configurable: true, writable: true});
   t.after(() => { for (const name of Object.keys(globals)) delete globalThis[name]; });
-  return subscription;
+  return fake;
 }
 
 test('accounts that share a browser register so, and each knows its own pushes', async t => {
@@ -617,6 +874,125 @@ test('a new session registers the device again, and nothing else does', async t 
     await push.useToken(token, {account: 'alice'});
     assert.deepEqual([await registrations(), await registrations()], [wanted, 0], token);
   }
+});
+
+test('a browser that cannot start the worker says so before it asks the user, and one whose push service refuses says what to do', async t => {
+  const fake = browser(t), push = await clientOf(t, new FakeServer());
+  let asked = 0;
+  Notification.requestPermission = async () => { asked += 1; return 'granted'; };
+  const {pushManager} = registration, {register} = navigator.serviceWorker;
+  const fails = (code, advice) => assert.rejects(push.register(), error => error instanceof PushClientError && error.code === code && error.advice === advice, code);
+  globalThis.registration = undefined;
+  navigator.serviceWorker.register = async () => { throw new TypeError('import declarations may only appear at top level'); };
+  await fails('unavailable', 'unavailable');
+  navigator.onLine = false;
+  await fails('offline', 'offline');
+  assert.equal(asked, 0);
+  globalThis.registration = {pushManager, getNotifications: async () => []};
+  navigator.serviceWorker.register = register;
+  for (const [name, code, advice] of [['AbortError', 'unavailable', 'pushService'], ['NotSupportedError', 'unavailable', 'pushService'], ['NotAllowedError', 'denied', 'refused']]) {
+    pushManager.subscribe = async () => { throw new DOMException('Registration failed', name); };
+    await fails(code, advice);
+  }
+  assert.equal(fake.current, null);
+});
+
+test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
+  const fake = browser(t), push = await clientOf(t, new FakeServer());
+  location.origin = 'https://push.example';
+  let rules;
+  globalThis.trustedTypes = {createPolicy: (name, made) => { rules = made; return {createScriptURL: url => ({name, toString: () => made.createScriptURL(url)})}; }};
+  t.after(() => { delete globalThis.trustedTypes; });
+  const {register} = navigator.serviceWorker, given = [];
+  navigator.serviceWorker.register = (url, options) => { given.push(url.name); return register(url, options); };
+  await push.startWorker();
+  assert.deepEqual([given, fake.worker, rules.createScriptURL('https://other.example/x.js')], [['sealpost'], 'https://push.example/sealpost-worker.js', null]);
+});
+
+test("the page of a click is stored without its query, and an app's own address as it is", async t => {
+  browser(t);
+  location.href = 'https://push.example/page?code=secret&state=1#/inbox';
+  for (const [page, wanted] of [[undefined, 'https://push.example/page'], ['/#/messages/{id}', 'https://push.example/#/messages/{id}']]) {
+    const store = new MemoryStore();
+    await clientOf(t, new FakeServer(), {store, page});
+    assert.equal((await store.get('settings')).page, wanted);
+  }
+});
+
+test('the next start notices a retired device and a changed key of the server, and registers again', async t => {
+  const fake = browser(t), server = new FakeServer(), push = await clientOf(t, server), bodies = [];
+  server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body.Handle.endpoint.at(-1)); };
+  const device = await push.register();
+  assert.deepEqual([await push.registerIfNeeded(), bodies], [device, ['1']]);
+  // Without a network nothing changes.
+  server.before = lost;
+  assert.equal(await push.registerIfNeeded(), device);
+  server.before = ({method, body}) => { if (method === 'PUT') bodies.push(body.Handle.endpoint.at(-1)); };
+  server.devices.delete(device);
+  const second = await push.registerIfNeeded();
+  // The old id is refused, the new one gets the new subscription.
+  assert.deepEqual([[...server.devices], bodies], [[second], ['1', '2', '2']]);
+  server.vapid = 'BAB';
+  assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '3']);
+  // A browser that does not tell the key of a subscription.
+  fake.current.options = {};
+  assert.deepEqual([await push.registerIfNeeded(), bodies.length], [second, 4]);
+  server.vapid = 'BAC';
+  assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '4']);
+  assert.deepEqual((await push.devices()).map(({id, isThisDevice, topics}) => [id, isThisDevice, topics]), [[second, true, ['news']]]);
+});
+
+test('hooks get no payload, token or id, and cannot stop a call or replace a field', async t => {
+  browser(t);
+  const server = new FakeServer(), seen = [], fields = [], asked = [];
+  const push = await clientOf(t, server, {
+    observe: event => { seen.push(event); throw new Error('of the hook'); },
+    headers: request => { asked.push(request); return {traceparent: '00-1', authorization: 'Basic x', MYTOKEN: '1'}; },
+  });
+  const warn = console.warn;
+  console.warn = () => {};
+  t.after(() => { console.warn = warn; });
+  server.before = ({headers}) => { fields.push(headers); };
+  const id = server.post('a secret payload'), device = await push.register();
+  await push.sync();
+  await push.notification(id);
+  await push.joinTopic('secret:topic');
+  server.after = () => new Response('<html>', {status: 502});
+  await push.sync();
+  server.before = lost;
+  await push.sync();
+  assert.ok(fields.every(({traceparent, authorization, MYTOKEN}) => traceparent === '00-1' && authorization === undefined && MYTOKEN === undefined));
+  const told = JSON.stringify([seen, asked]);
+  for (const secret of ['a secret payload', 'spt_first', device, 'secret:topic', '"p256dh"', 'alice']) assert.ok(!told.includes(secret), secret);
+  assert.ok(seen.every(({milliseconds}) => Number.isInteger(milliseconds)));
+  assert.deepEqual(seen.slice(-5).map(({kind, method, route, status, outcome}) => [kind, method, route, status, outcome]), [
+    ['request', 'GET', '/api/notifications/{id}', 200, 'done'], ['request', 'PUT', '/api/devices/{id}/topics/{topic}', 204, 'done'],
+    ['request', 'GET', '/api/notifications', 502, 'missingEcho'],
+    ['request', 'GET', '/api/notifications', null, 'offline'], ['request', 'GET', '/api/notifications', null, 'offline'],
+  ]);
+});
+
+test('topics, a test push, a code and a new password', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server, {isIn: false, signatures}), bodies = [];
+  server.isSigned = true;
+  await assert.rejects(push.signInWithCode('a wrong code'), error => error.problem.status === 403);
+  await push.signInWithCode('the code');
+  assert.deepEqual([push.account, (await push.sync()).isFresh], ['alice', true]);
+  await assert.rejects(push.joinTopic('news'), {code: 'unavailable'});
+  const device = await push.register({tags: ['news']});
+  server.before = ({method, path, body}) => { if (method === 'PUT' || method === 'DELETE') bodies.push(path.startsWith('/api/register') ? body?.Tags : path); };
+  await push.joinTopic('weather:Berlin');
+  // The server ignores the case of topics.
+  await push.leaveTopic('News');
+  assert.deepEqual(bodies, [`/api/devices/${device}/topics/weather%3ABerlin`, `/api/devices/${device}/topics/News`]);
+  assert.deepEqual(await push.testPush(), {state: 'failed', reason: 'gone'});
+  await assert.rejects(push.changePassword('wrong', 'new'), error => error.problem.status === 403);
+  await push.changePassword('old', 'new');
+  assert.equal(await push.registerIfNeeded(), device);
+  assert.deepEqual([bodies.at(-1), (await push.sync()).isFresh], [['weather:Berlin'], true]);
+  await push.endDevice(device);
+  assert.equal(server.devices.size, 0);
 });
 
 test('a device whose token is dead stays to be ended, and is when its account signs in again', async t => {
@@ -727,7 +1103,9 @@ test('http is for this machine, and without pinned keys', async () => {
   ]) {
     await assert.rejects(open(`http://${host}`, 'unsigned'), error => error instanceof PushClientError && error.code === 'insecureServer', host);
   }
-  await assert.rejects(open('ftp://push.example', 'unsigned'), {code: 'invalidServer'});
+  for (const server of ['ftp://push.example', 'http://', 'push']) {
+    await assert.rejects(open(server, 'unsigned'), error => error instanceof PushClientError && error.code === 'invalidServer', server);
+  }
 });
 
 // MARK: Signing out whatever happens
@@ -758,6 +1136,16 @@ test('a connection that the browser has closed is opened again, for signing out,
   assert.deepEqual([(await open()).account, (await push.cachedInbox()).notifications], [null, []]);
   push.close();
   await assert.rejects(push.cachedInbox(), {code: 'unavailable'});
+});
+
+test('a browser that blocks its database is unavailable, and works once it allows it', async t => {
+  const {push, faults} = await keeper(t), opening = faults.open;
+  faults.open = () => { throw new DOMException('Access is denied.', 'SecurityError'); };
+  faults.closeAll();
+  await assert.rejects(push.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable');
+  await assert.rejects(IndexedStore.open('another'), {code: 'unavailable'});
+  faults.open = opening;
+  assert.equal((await push.cachedInbox()).notifications.length, 1);
 });
 
 test('signing out on a full disk removes everything, and calls the server at once', async t => {

@@ -2,27 +2,38 @@
 
 export class FakeIndexedDB {
   databases = new Map();
+  versions = new Map();
   connections = new Set();
   /** Faults: all writes fail; no connection opens; all deletions fail. */
   isFull = false;
   isBroken = false;
   isLocked = false;
 
-  open(name) {
+  open(name, version) {
     return ask(request => {
       if (this.isBroken) throw new DOMException('Connection to Indexed Database server lost.', 'UnknownError');
+      const oldVersion = this.versions.get(name) ?? 0;
+      if (version < oldVersion) throw new DOMException('The database has a higher version.', 'VersionError');
+      if (version > oldVersion) this.#change(name);
       request.result = new Connection(this, name);
-      if (this.databases.has(name)) return;
-      this.databases.set(name, new Map());
-      request.onupgradeneeded?.();
+      if (version === oldVersion) return;
+      this.versions.set(name, version);
+      if (!this.databases.has(name)) this.databases.set(name, new Map());
+      request.onupgradeneeded?.({oldVersion});
     });
+  }
+
+  /** Asks all connections of a database to close. */
+  #change(name) {
+    for (const connection of this.connections) if (connection.name === name) connection.onversionchange?.();
   }
 
   deleteDatabase(name) {
     return ask(() => {
       if (this.isLocked) throw new DOMException('It cannot be deleted.', 'UnknownError');
-      for (const connection of this.connections) if (connection.name === name) connection.onversionchange?.();
+      this.#change(name);
       this.databases.delete(name);
+      this.versions.delete(name);
     });
   }
 

@@ -52,6 +52,8 @@ export class FakeServer {
   says = null;
   username = 'alice';
   isSigned = false;
+  /** The key of Web Push. */
+  vapid = 'BAA';
   /** The prefix of registration ids. */
   prefix = 'device';
   #next = 1;
@@ -75,13 +77,13 @@ export class FakeServer {
   /** Acts as `fetch`. */
   fetch = async (url, options = {}) => {
     const {pathname, searchParams} = new URL(url), {method = 'GET', headers = {}} = options;
-    const request = {method, path: pathname, query: searchParams, headers, body: options.body && JSON.parse(options.body)};
+    const request = {method, path: pathname, query: searchParams, headers, signal: options.signal, body: options.body && JSON.parse(options.body)};
     options.signal?.throwIfAborted();
     await this.before(request);
     this.requests.push(`${method} ${pathname}`);
     const [status, body, fields = {}] = this.#answer(request);
     const text = body === undefined ? null : JSON.stringify(body);
-    const account = this.account && (this.says ?? (status === 401 ? 'none' : this.account));
+    const account = this.account && (this.says ?? (status === 401 || pathname === '/api/enrolment' ? 'none' : this.account));
     if (account !== null) fields['Sealpost-Account'] = account;
     if (this.isSigned) Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account}));
     const response = new Response(text, {status, headers: {MyToken: echoOf(headers.MyToken), 'Content-Type': 'application/json', ...fields}});
@@ -90,7 +92,8 @@ export class FakeServer {
 
   #answer({method, path, query, headers, body}) {
     const problem = (status, code) => [status, {type: `urn:sealpost:problem:${code}`, title: code, status}];
-    if (method === 'POST' && path === '/api/sessions') {
+    if (path === '/api/enrolment' && body.Code !== 'the code') return problem(403, 'enrolment-refused');
+    if (method === 'POST' && ['/api/sessions', '/api/enrolment'].includes(path)) {
       const token = `spt_${this.tokens.size}`;
       this.tokens.add(token);
       return [201, {...this.#owner(), Token: token, ExpiresAt: '2100-01-01T00:00:00Z'}];
@@ -100,7 +103,9 @@ export class FakeServer {
     if (this.isBusy && method !== 'GET') return problem(503, 'busy');
     const [, , kind, name, action] = path.split('/');
     if (kind === 'sessions') return method === 'GET' ? [200, this.#owner()] : (this.tokens.delete(token), [204]);
-    if (kind === 'webpush') return [200, {Key: 'BAA'}];
+    if (kind === 'users') return body.Current === 'old' ? (this.tokens.clear(), [204]) : problem(403, 'wrong-password');
+    if (kind === 'devices') return this.devices.has(name) ? action === 'test' ? [200, {Device: name, State: 'failed', Reason: 'gone'}] : [204] : problem(410, 'registration-gone');
+    if (kind === 'webpush') return [200, {Key: this.vapid}];
     if (kind === 'register') return this.#register(method, name, problem);
     if (method === 'GET' && !name) return this.#list(query, headers, problem);
     if (name === 'read') {
@@ -129,7 +134,7 @@ export class FakeServer {
     if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
-    return [200, [...this.devices]];
+    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null}))];
   }
 
   #list(query, headers, problem) {

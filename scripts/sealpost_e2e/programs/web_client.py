@@ -10,6 +10,8 @@ compares the page's and the worker's output with what was sent. It fails
 - if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
 - if a payload or token is unencrypted in the browser's databases;
 - if one of two accounts with one subscription shows or keeps the other's pushes;
+- if a device's topics, a test push, its end or a new password are not as the client reports them;
+- if a killed worker cannot renew the token of its account, or seven tabs use more than one event stream;
 - if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
 """
 
@@ -47,6 +49,8 @@ class Front(listening.Listener):
         self.upstream, self.isUp = None, True
         # The paths of requests to the API.
         self.asked = []
+        # Gives the token that the app's own backend returns for `/push-token`.
+        self.token = None
         super().__init__()
 
     def serve(self, connection):
@@ -57,6 +61,9 @@ class Front(listening.Listener):
             with self.context.wrap_socket(connection, server_side=True) as secure:
                 head, body = self.read(secure)
                 path = head.split(b" ", 2)[1].decode().split("?")[0]
+                if self.token and path == "/push-token":
+                    answer = json.dumps({"Token": self.token(), "ExpiresAt": None}).encode()
+                    return secure.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(answer), answer))
                 if self.folder and not path.startswith(("/api/", "/.well-known/", "/healthz")):
                     return secure.sendall(self.file(path))
                 self.asked.append(path)
@@ -122,6 +129,7 @@ class Site(rig.Rig):
     def __init__(self, sealpost):
         super().__init__(sealpost)
         self.add_user("anna")
+        self.add_user("carl")
         self.chain = interferers.Chain(self)
         certificate, key = tls.make_certificate(self.folder)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -132,6 +140,8 @@ class Site(rig.Rig):
         self.origin = f"https://app.example:{self.page.port}"
         self.first = f"https://first.example:{self.page.port}"
         self.shared = f"https://shared.example:{self.page.port}"
+        self.tabs = f"https://tabs.example:{self.page.port}"
+        self.page.token = lambda: self.token
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         service = f"localhost:{self.service.port}"
@@ -462,6 +472,82 @@ def share_a_browser(browser, site):
     return sum(map(len, sent.values()))
 
 
+# A client whose stored token has ended, and a worker for it.
+RENEWING = """(async () => {
+    const {PushClient} = await import('/sealpost/sealpost.js');
+    const push = await PushClient.open({signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', token: '/push-token'});
+    await push.useToken('spt_ended', {account: 'alice'});
+    await push.startWorker();
+    push.close();
+})()"""
+LISTENING = """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
+    const push = await PushClient.open({signatures: %(signatures)s, token: '/push-token'});
+    globalThis.heard = [];
+    (async () => { for await (const {item} of push.events()) heard.push(item?.payload) })();
+})"""
+TABS = 7
+
+
+def use_tabs(browser, site):
+    """A killed worker renews the token; then seven tabs share one event stream."""
+    visitor, signatures = Visitor(browser, site, origin=site.tabs), {"signatures": json.dumps(site.signatures)}
+    visitor.open("/plain.html")
+    visitor.ask(RENEWING % signatures)
+    processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
+    for text in ("with a renewed token", "and by a killed worker"):
+        if (found := visitor.push(site.post({"Payload": text})))["body"] != text:
+            raise Wrong(f"a worker whose token has ended shows {found}")
+        visitor.page.call("ServiceWorker.stopAllWorkers")
+    tabs = [browser.open(site.tabs + "/plain.html") for _ in range(TABS)]
+    streams = site.page.asked.count("/api/stream")
+    for tab in tabs:
+        tab.evaluate(LISTENING % signatures)
+    processes.wait_until(lambda: site.page.asked.count("/api/stream") > streams, 20, "a stream")
+    site.post({"Payload": "to all tabs"})
+    for tab in tabs:
+        processes.wait_until(lambda tab=tab: tab.evaluate("heard.includes('to all tabs')"), 20, "an event in each tab")
+    if (count := site.page.asked.count("/api/stream") - streams) != 1:
+        raise Wrong(f"{TABS} tabs have opened {count} streams")
+    for tab in tabs:
+        tab.close()
+    visitor.close()
+
+
+CALLS = """(async () => {
+    const {PushClient} = await import('/sealpost/sealpost.js');
+    globalThis.pushService = %(service)s;
+    const push = await PushClient.open({
+        name: 'calls', signatures: %(signatures)s, worker: '/worker.js',
+    });
+    await push.signIn('carl', %(password)s);
+    const first = await push.register({tags: ['news']});
+    await push.joinTopic('weather:Berlin');
+    await push.leaveTopic('news');
+    const own = async () => (await push.devices()).filter(({isThisDevice}) => isThisDevice).map(({topics, platform}) => [topics, platform]);
+    const found = [await own(), (await push.testPush()).state];
+    await push.endDevice(first);
+    const second = await push.registerIfNeeded();
+    found.push(first !== second, await own());
+    await push.changePassword(%(password)s, 'another correct horse battery');
+    found.push(await push.registerIfNeeded() !== null, await own(), (await push.sync()).isFresh);
+    await push.signOut();
+    push.close();
+    return found;
+})()"""
+
+
+def use_calls(browser, site):
+    """Topics, a test push, a device that the server has ended, and a new password."""
+    visitor = Visitor(browser, site, origin=site.tabs)
+    visitor.open("/plain.html")
+    names = {"service": f"https://localhost:{site.service.port}/push/", "signatures": site.signatures, "password": api.PASSWORD}
+    found = visitor.ask(CALLS % {key: json.dumps(value) for key, value in names.items()})
+    device = [[["username:carl", "weather:berlin"], "webpush"]]
+    if found != [device, "accepted", True, device, True, device, True]:
+        raise Wrong(f"the calls have returned {found}")
+    visitor.close()
+
+
 def posted(visitor, site, name, text):
     """Sends a text to an account. Returns the push as the browser decrypts it."""
     count = len(site.service.requests)
@@ -630,6 +716,25 @@ def try_store(visitor):
     )
     if found != [[True, False], 1, 1, ["a"]]:
         raise Wrong(f"two commits at once: {found}")
+    # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
+    found = visitor.ask(
+        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
+            const opened = [], opening = IDBFactory.prototype.open;
+            IDBFactory.prototype.open = function (...given) {
+                const request = opening.apply(this, given);
+                request.addEventListener('success', () => opened.push(request.result));
+                return request;
+            };
+            const store = await IndexedStore.open('trial of the store');
+            opened.forEach(database => database.close());
+            const value = await store.get('a');
+            IDBFactory.prototype.open = opening;
+            store.close();
+            return [value, opened.length];
+        })"""
+    )
+    if found != [1, 2]:
+        raise Wrong(f"after the browser has closed the connection: {found}")
 
 
 def go_offline(visitor, site, id):
@@ -782,7 +887,7 @@ def run(options):
         connection.close()
         try:
             with chromium.Chromium(profile, options.chromium) as browser:
-                for origin in (site.origin, site.first, site.shared):
+                for origin in (site.origin, site.first, site.shared, site.tabs):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
                 go_through(browser, site, profile, options)
         except Wrong as wrong:
@@ -806,6 +911,8 @@ def go_through(browser, site, profile, options):
     sign_out(visitor, site)
     visitor.close()
     least = look(browser, site, options.screenshots)
+    use_tabs(browser, site)
+    use_calls(browser, site)
     attributed = share_a_browser(browser, site)
     print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")

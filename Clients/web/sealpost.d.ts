@@ -1,0 +1,298 @@
+/** A notification of the account. */
+export interface NotificationItem {
+  readonly id: number;
+  /** Any JSON value; undefined if `hasPayload` is false. Check its form before use. */
+  readonly payload: any;
+  readonly hasPayload: boolean;
+  readonly isRead: boolean;
+  readonly createdAt: Date | null;
+  readonly expiresAt: Date | null;
+  /** The payload can be fetched once, with `notification`. */
+  readonly isReadOnce: boolean;
+  /** The server's sender forbids storing the payload. */
+  readonly isNeverStored: boolean;
+}
+
+/** A page of the inbox. */
+export interface Inbox {
+  /** The oldest first. */
+  readonly notifications: NotificationItem[];
+  /** The number of notifications in the whole inbox. */
+  readonly count: number;
+  /** The number of unread notifications in the whole inbox. */
+  readonly unreadCount: number;
+  /** Whether there are older notifications than these. */
+  readonly hasMore: boolean;
+  /** Whether the server has just confirmed this inbox. */
+  readonly isFresh: boolean;
+  /** The time at which the inbox was last current; null if never. */
+  readonly syncedAt: Date | null;
+  /** The reason why this is the cached inbox; null if it is not, or if no request was made. */
+  readonly failure: PushClientError | null;
+}
+
+/** Changes of the inbox since a mark. */
+export interface InboxChanges {
+  /** The new or changed notifications. */
+  readonly arrived: NotificationItem[];
+  /** The ids of notifications to stop showing. */
+  readonly deleted: number[];
+  /** Whether these are all notifications, because the mark was missing or too old. */
+  readonly isEverything: boolean;
+  /** Whether there are changes after these. */
+  readonly hasMore: boolean;
+  /** The next mark; store it together with your own data. */
+  readonly mark: string;
+}
+
+/** A fetched notification, or a cached one after a failure. */
+export interface Fetched {
+  readonly item: NotificationItem;
+  readonly isFresh: boolean;
+  /** The time of a cached one; null if it is fresh. */
+  readonly date: Date | null;
+  readonly failure: PushClientError | null;
+}
+
+/** A device of the account. */
+export interface Device {
+  readonly id: string;
+  readonly app: string | null;
+  readonly platform: string | null;
+  /** In lower case, with the tag of the user. */
+  readonly topics: string[];
+  readonly isThisDevice: boolean;
+  readonly createdAt: Date | null;
+  readonly lastPush: Date | null;
+  /** The time at which the device moved to another account; null if it did not. */
+  readonly retiredAt: Date | null;
+}
+
+/** An entry that waits for the server. */
+export interface OutboxEntry {
+  readonly key: string;
+  readonly kind: 'read' | 'dismiss' | 'send';
+  readonly ids: number[];
+  readonly isRead?: boolean;
+  readonly payload?: unknown;
+  readonly date: number;
+  /** Why the client has given up; null while it waits. */
+  readonly failure: Problem | null;
+}
+
+/** A refusal of the server. */
+export interface Problem {
+  readonly code: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail?: string | null;
+}
+
+/** The answer of `POST /api/sessions`, or a similar one of the app's own backend. */
+export interface Token {
+  Token: string;
+  /** In RFC 3339. */
+  ExpiresAt?: string | null;
+  /** The account's identifier. */
+  Account?: string;
+}
+
+/** An event for logs and counters; it has no payload, token or id. */
+export interface ClientEvent {
+  readonly kind: 'request' | 'token' | 'push';
+  readonly method: string | null;
+  readonly route: string | null;
+  readonly status: number | null;
+  readonly milliseconds: number;
+  readonly outcome: string;
+}
+
+/** The keys that may sign answers; `'unsigned'` accepts forged answers. */
+export type Signatures = {keys: [string, ...string[]]} | 'unsigned';
+
+/** Options of `PushClient.open`. */
+export interface OpenOptions {
+  signatures: Signatures;
+  /** The API's URL; the page's own origin by default. */
+  server?: string;
+  /** The app, if the server sends for several. */
+  app?: string | null;
+  /** The largest clock skew, in seconds. */
+  signatureTolerance?: number;
+  /** The timeout of each call with all its requests, in seconds. */
+  timeout?: number;
+  /** The size of the largest answer, in bytes. */
+  answerLimit?: number;
+  /** The notifications of a request. */
+  limit?: number;
+  /** The source of tokens: a URL of the page's origin, or a function. */
+  token?: string | ((whose: {account: string | null; name: string}) => Token | string | null | Promise<Token | string | null>) | null;
+  /** The title of the worker's notifications. */
+  title?: string | null;
+  icon?: string | null;
+  /** The text of a notification whose payload cannot be shown. */
+  placeholder?: string;
+  /** The page that a click opens; `{id}` stands for the notification's id. */
+  page?: string | null;
+  /** The service worker's file. */
+  worker?: string;
+  /** The service worker's scope. */
+  scope?: string;
+  /** A name for each account, if one origin has several. */
+  name?: string;
+  /** Whether accounts share this browser's subscription. */
+  isDeviceShared?: boolean;
+  /** Called after each request, token and push. */
+  observe?: ((event: ClientEvent) => void) | null;
+  /** Called before each request; returns fields to add. */
+  headers?: ((request: {method: string; route: string}) => Record<string, string>) | null;
+  /** The place of the stored state; IndexedDB by default. */
+  store?: MemoryStore | IndexedStore;
+}
+
+export type ErrorCode =
+  | 'offline' | 'interference' | 'unauthorized' | 'signedOut' | 'busy' | 'problem' | 'unavailable' | 'denied' | 'uncertain'
+  | 'invalidServer' | 'insecureServer' | 'noSignatureKeys';
+
+export type InterferenceKind =
+  | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'truncated' | 'insufficientCoverage' | 'signature' | 'wrongClock'
+  | 'wrongAccount' | 'unexpectedNotModified' | 'notJSON' | 'unexpectedBody' | 'wrongID';
+
+/** A proof that an answer is not the server's own; safe to log. */
+export interface Interference {
+  readonly kind: InterferenceKind;
+  readonly expected: string;
+  readonly seen: string | null;
+  /** 0 if there is no answer. */
+  readonly status: number;
+  readonly path: string;
+}
+
+export type Advice =
+  | 'offline' | 'captivePortal' | 'interference' | 'update' | 'clock' | 'signIn' | 'wait' | 'refused' | 'proxy' | 'unavailable'
+  | 'pushService';
+
+/** Texts for users, by the `advice` of an error. */
+export const ADVICE: Record<Advice, string>;
+
+/** The reason why a call failed. */
+export class PushClientError extends Error {
+  constructor(code: ErrorCode, message: string, details?: object);
+  readonly code: ErrorCode;
+  /** The key in `ADVICE`. */
+  get advice(): Advice;
+  /** Whether to show the cached state. */
+  get allowsCached(): boolean;
+  readonly interference?: Interference;
+  readonly problem?: Problem;
+  /** In seconds. */
+  readonly retryAfter?: number | null;
+  readonly reason?: 'pushService';
+}
+
+/** A client of the API for one account in one browser. Calls throw `PushClientError`. */
+export class PushClient {
+  private constructor();
+  /** Opens the stored state; needs no network. */
+  static open(options: OpenOptions): Promise<PushClient>;
+  /** For a worker: opens with the settings that the page used last; null before that. */
+  static reopen(name?: string, options?: Partial<OpenOptions>): Promise<PushClient | null>;
+  /** The names of all accounts that this origin has opened. */
+  static names(): Promise<string[]>;
+
+  /** The name of the signed-in account; null if there is none. */
+  readonly account: string | null;
+  get settings(): Readonly<Required<OpenOptions>>;
+  /** Whether the account is still the one that this client was opened for. */
+  isCurrent(): Promise<boolean>;
+
+  /** Exchanges the password for a token, which the client stores encrypted. */
+  signIn(username: string, password: string): Promise<void>;
+  /** Exchanges a code of an administrator for a token. */
+  signInWithCode(code: string): Promise<void>;
+  /** Signs in with a token from elsewhere; `id` is the `Account` of its session. */
+  useToken(token: string, session: {account: string; id?: string | null; expiresAt?: Date | null}): Promise<void>;
+  /** Changes the password, and signs in with the new one; call `registerIfNeeded` afterwards. */
+  changePassword(current: string, next: string): Promise<void>;
+  /** Deletes the stored state, then ends device and session at the server; true if it has confirmed. */
+  signOut(): Promise<boolean>;
+  /** Reports pending sign-outs to the server; true if all have ended. */
+  finishSignOuts(): Promise<boolean>;
+
+  /** The newest notifications of the cache, without a request. */
+  cachedInbox(page?: {limit?: number; before?: NotificationItem | null}): Promise<Inbox>;
+  /** A notification of the cache, without a request; null if it is not there. */
+  cachedNotification(id: number): Promise<NotificationItem | null>;
+  /** The number of unread notifications, for a badge. */
+  cachedBadge(): Promise<number>;
+  /** The changes since a mark. */
+  changes(mark?: string | null, page?: {limit?: number}): Promise<InboxChanges>;
+  /** The changes as they arrive, from this tab, other tabs and the worker. */
+  updates(options?: {mark?: string; signal?: AbortSignal}): AsyncGenerator<InboxChanges, void, undefined>;
+  /** Sends the outbox, then fetches the changes since the last time. */
+  sync(page?: {limit?: number}): Promise<Inbox>;
+  /** Fetches a notification, also a read-once one. */
+  notification(id: number): Promise<Fetched>;
+  /** For a worker: the notification of a push; null if it is gone. */
+  preview(id: number): Promise<NotificationItem | null>;
+  /** Confirms that a read-once payload has arrived. */
+  confirmTaken(id: number): Promise<void>;
+
+  /** Marks notifications; true if the server has accepted it by now. */
+  markRead(ids: number | number[], isRead?: boolean): Promise<boolean>;
+  /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
+  dismiss(id: number): Promise<boolean>;
+  /** Sends any JSON value to the account's own devices; null if it waits in the outbox. */
+  send(payload: unknown): Promise<number | null>;
+  /** The entries that wait for the server. */
+  outbox(): Promise<OutboxEntry[]>;
+  /** Removes a waiting or failed entry. */
+  discard(key: string): Promise<void>;
+
+  /** Asks for permission, subscribes and registers; returns the device's id. */
+  register(options?: {tags?: string[]}): Promise<string>;
+  /** Registers again where that is due; null if this device was never registered. */
+  registerIfNeeded(): Promise<string | null>;
+  /** The id of this device's registration; null if it has none. */
+  registrationID(): Promise<string | null>;
+  /** Whether a push is for this account. */
+  isRecipient(message: string): Promise<boolean>;
+  /** Ends this device's registration and its subscription. */
+  unregister(): Promise<void>;
+  /** Installs the worker. */
+  startWorker(): Promise<void>;
+  /** The account's devices. */
+  devices(): Promise<Device[]>;
+  /** Ends another device of the account. */
+  endDevice(id: string): Promise<void>;
+  /** Adds this device to a topic. */
+  joinTopic(topic: string): Promise<void>;
+  /** Removes this device from a topic. */
+  leaveTopic(topic: string): Promise<void>;
+  /** Sends a test push to this device. */
+  testPush(): Promise<{state: 'accepted' | 'queued' | 'failed'; reason: string | null}>;
+
+  /** Notifications as they arrive over an event stream, without Web Push. */
+  events(options?: {signal?: AbortSignal; silence?: number}): AsyncGenerator<{id: number; item: NotificationItem | null}, void, undefined>;
+  /** Closes the database. */
+  close(): void;
+}
+
+/** Whether this page can receive pushes. */
+export function isPushAvailable(): boolean;
+/** The id in a push; null for any other text. */
+export function pushedID(message: string): number | null;
+/** The hint that identifies a push's account; null if it has none. */
+export function pushedHint(message: string): string | null;
+
+/** Stored state in IndexedDB. */
+export class IndexedStore {
+  private constructor(name: string);
+  static open(name: string): Promise<IndexedStore>;
+}
+
+/** Stored state in memory, for tests and for browsers without IndexedDB. */
+export class MemoryStore {
+  constructor();
+  private readonly rows;
+}

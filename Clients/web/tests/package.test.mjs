@@ -1,0 +1,114 @@
+// Tests of the package as an app gets it: its content, and its types with TypeScript's compiler.
+
+import assert from 'node:assert/strict';
+import {execFileSync, spawnSync} from 'node:child_process';
+import {existsSync, mkdtempSync, mkdirSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {webcrypto} from 'node:crypto';
+import {test} from 'node:test';
+
+// Debian's Node has it under another name.
+globalThis.crypto ??= webcrypto;
+
+const sources = new URL('..', import.meta.url).pathname, read = name => readFileSync(join(sources, name), 'utf8');
+const about = JSON.parse(read('package.json'));
+/** Debian's node-typescript; `SEALPOST_TSC` names another compiler. */
+const compiler = process.env.SEALPOST_TSC ?? ['/usr/share/nodejs/typescript/bin/tsc'].find(existsSync);
+
+/** The package in the folder of a new app, as `npm install` would lay it out. */
+function install(t) {
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-package-')), place = join(folder, 'node_modules/sealpost');
+  t.after(() => rmSync(folder, {recursive: true}));
+  mkdirSync(place, {recursive: true});
+  for (const name of [...about.files, 'package.json']) writeFileSync(join(place, name), read(name));
+  return folder;
+}
+
+test('the package has the version of the server, and all that its exports name', () => {
+  const version = /current = "([^"]+)"/.exec(readFileSync(join(sources, '../../Sources/PushApplication/Version.swift'), 'utf8'))[1];
+  assert.equal(about.version, version);
+  for (const {types, default: code} of Object.values(about.exports)) {
+    for (const file of [types, code]) assert.ok(about.files.includes(file.slice(2)) && existsSync(join(sources, file)), file);
+  }
+});
+
+test('npm packs the modules, their types and nothing else', {skip: spawnSync('npm', ['--version']).status === 0 ? false : 'npm is not installed'}, () => {
+  const [{files}] = JSON.parse(execFileSync('npm', ['pack', '--dry-run', '--json', '--offline'], {cwd: sources, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore']}));
+  assert.deepEqual(files.map(({path}) => path).sort(), ['README.md', 'package.json', 'sealpost-worker.d.ts', 'sealpost-worker.js', 'sealpost.d.ts', 'sealpost.js']);
+});
+
+test('an app imports the package by its name', t => {
+  const folder = install(t);
+  writeFileSync(join(folder, 'app.mjs'), "import {PushClient, pushedID} from 'sealpost'; console.log(typeof PushClient.open, pushedID('{\"secureId\":\"7\"}'));");
+  assert.equal(execFileSync(process.execPath, ['app.mjs'], {cwd: folder, encoding: 'utf8'}), 'function 7\n');
+});
+
+test('the types have the members of the modules, no more and no fewer', async () => {
+  const module = await import('../sealpost.js'), types = read('sealpost.d.ts');
+  const body = types.slice(types.indexOf('export class PushClient {'), types.indexOf('/** Whether this page can'));
+  const declared = [...body.matchAll(/^ {2}(?:static |get )*([a-zA-Z]+)\(/gm)].map(([, name]) => name).filter(name => name !== 'constructor');
+  const {PushClient} = module, own = of => Object.getOwnPropertyNames(of).filter(name => !['constructor', 'length', 'name', 'prototype'].includes(name));
+  assert.deepEqual(declared.sort(), [...own(PushClient), ...own(PushClient.prototype)].sort());
+  for (const [, name] of types.matchAll(/^export (?:class|const|function) ([a-zA-Z]+)/gm)) assert.ok(name in module, name);
+  assert.deepEqual(Object.keys(module.ADVICE).sort(), [...types.slice(types.indexOf('type Advice ='), types.indexOf('/** Texts for users')).matchAll(/'([a-zA-Z]+)'/g)].map(([, name]) => name).sort());
+});
+
+/** An app in TypeScript. Each line after `@ts-expect-error` must not compile. */
+const APP = `
+import {ADVICE, PushClient, PushClientError, isPushAvailable, type Inbox, type NotificationItem} from 'sealpost';
+
+const push = await PushClient.open({
+  signatures: {keys: ['key']}, title: 'Clinic', token: '/push-token', page: '/#/messages/{id}',
+  observe: ({kind, outcome}) => console.log(kind, outcome), headers: ({route}) => ({traceparent: route}),
+});
+if (push.account === null) await push.signIn('alice', 'password');
+const inbox: Inbox = await push.cachedInbox({limit: 20});
+const older = await push.cachedInbox({limit: 20, before: inbox.notifications[0]});
+const synced: string | undefined = older.syncedAt?.toISOString();
+try {
+  await push.sync();
+  for await (const {arrived, deleted} of push.updates()) console.log(arrived.length, deleted.length, synced);
+} catch (error) {
+  if (!(error instanceof PushClientError)) throw error;
+  console.log(ADVICE[error.advice], error.interference?.kind, error.problem?.code);
+}
+if (isPushAvailable()) console.log(await push.register({tags: ['news']}), await push.registerIfNeeded());
+const {item, failure}: {item: NotificationItem; failure: PushClientError | null} = await push.notification(7);
+await push.markRead([item.id]);
+for await (const {id} of push.events({signal: new AbortController().signal})) console.log(id, failure?.code);
+const devices: string[] = (await push.devices()).map(({id}) => id);
+console.log(devices, (await push.testPush()).state);
+
+// @ts-expect-error signatures have no default
+await PushClient.open({});
+// @ts-expect-error an empty list pins nothing
+await PushClient.open({signatures: {keys: []}});
+// @ts-expect-error use open
+new PushClient();
+// @ts-expect-error an id is a number
+await push.notification('7');
+// @ts-expect-error the cached item may be missing
+(await push.cachedNotification(7)).payload;
+// @ts-expect-error the time may be missing
+inbox.syncedAt.getTime();
+`;
+const WORKER = `
+import {options, texts} from 'sealpost/sealpost-worker.js';
+
+texts.arrived = (item, settings) => ({title: 'Clinic', body: item.payload?.summary ?? settings.placeholder, silent: true});
+options.token = async ({account}) => (await fetch('/push-token', {method: 'POST', body: account})).json();
+// @ts-expect-error a text is no notification
+texts.gone = () => 'gone';
+`;
+
+test("TypeScript's compiler accepts an app, and refuses what would fail", {skip: compiler ? false : 'node-typescript is not installed'}, t => {
+  const folder = install(t);
+  writeFileSync(join(folder, 'app.mts'), APP);
+  writeFileSync(join(folder, 'worker.mts'), WORKER);
+  const {status, stdout} = spawnSync(process.execPath, [
+    compiler, '--noEmit', '--strict', '--target', 'es2022', '--module', 'node16', '--moduleResolution', 'node16', '--lib', 'es2022,dom,dom.iterable',
+    'app.mts', 'worker.mts',
+  ], {cwd: folder, encoding: 'utf8'});
+  assert.equal(status, 0, stdout);
+});

@@ -1,0 +1,81 @@
+// Tests of the service worker in an invented browser: clicks, texts, and pushes that cannot be fetched.
+
+import assert from 'node:assert/strict';
+import {webcrypto} from 'node:crypto';
+import {test} from 'node:test';
+
+// Debian's Node has it under another name.
+globalThis.crypto ??= webcrypto;
+
+const page = 'https://page.example/inbox';
+const events = {}, shown = [];
+/** The browser's windows, which a test sets. */
+let windows = [];
+const opened = [];
+const self = {
+  addEventListener: (name, listener) => { events[name] = listener; },
+  registration: {scope: 'https://page.example/', showNotification: async (title, options) => { shown.push({title, ...options}); }},
+  clients: {matchAll: async () => windows, openWindow: async url => { opened.push(url); }, claim: async () => {}},
+};
+Object.assign(globalThis, {self, registration: self.registration});
+Object.defineProperty(globalThis, 'location', {value: {href: 'https://page.example/sealpost-worker.js'}, configurable: true});
+const {options, texts} = await import('../sealpost-worker.js');
+
+/** Delivers an event, and waits for its end. */
+async function deliver(name, event) {
+  const waits = [];
+  events[name]({...event, waitUntil: wait => { waits.push(wait); }});
+  await Promise.all(waits);
+}
+
+/** The outcome of a click: the opened addresses, and the windows that learn of it. */
+async function click(data, urls) {
+  const told = [];
+  opened.length = 0;
+  windows = urls.map(([url, error]) => ({
+    url, focus: async () => { if (error) throw new DOMException('', error); }, postMessage: message => { told.push([url, message.id]); },
+  }));
+  await deliver('notificationclick', {notification: {data, close() {}}});
+  return {opened: [...opened], told};
+}
+
+test('a click brings the page to the front, opens it if no window of it can be focused, and takes no other page', async () => {
+  const data = {id: 7, name: '', page};
+  for (const [urls, wanted] of [
+    [[], {opened: [`${page}#7`], told: []}],
+    [[[`${page}?code=x#/settings`]], {opened: [], told: [[`${page}?code=x#/settings`, 7]]}],
+    [[['https://page.example/other'], [page]], {opened: [], told: [[page, 7]]}],
+    [[['https://page.example/other'], ['https://page.example/inbox/more']], {opened: [`${page}#7`], told: []}],
+    [[[page, 'InvalidAccessError'], [`${page}#2`]], {opened: [], told: [[`${page}#2`, 7]]}],
+    [[[page, 'InvalidAccessError'], [page, 'TypeError']], {opened: [`${page}#7`], told: []}],
+  ]) assert.deepEqual(await click(data, urls), wanted, JSON.stringify(urls));
+});
+
+test('the address of a click keeps routes, and has the id where the app wants it', async () => {
+  for (const [address, wanted] of [
+    ['https://page.example/#/messages/{id}', 'https://page.example/#/messages/7'],
+    ['https://page.example/messages/{id}?from=push', 'https://page.example/messages/7?from=push'],
+    ['https://page.example/#/inbox', 'https://page.example/#/inbox'],
+    ['https://page.example/?tab=1', 'https://page.example/?tab=1#7'],
+    [null, 'https://page.example/#7'],
+  ]) assert.deepEqual((await click({id: 7, name: '', page: address}, [])).opened, [wanted]);
+});
+
+test('a declarative push is read like any other', async () => {
+  const declared = {web_push: 8030, secureId: '7', notification: {title: 'Clinic', navigate: page, data: {secureId: '7'}}};
+  for (const event of [{data: {text: () => JSON.stringify(declared)}}, {data: null, notification: declared.notification}]) {
+    shown.length = 0;
+    await deliver('push', event);
+    assert.deepEqual(shown.map(({data, tag}) => [data.id, tag]), [[7, 'sealpost 7']]);
+  }
+});
+
+test('each push shows a notification, also without a stored account, and whatever it has', async () => {
+  // There is no IndexedDB at all.
+  for (const text of ['{"secureId":"7"}', '', 'null', '{"secureId":{}}']) {
+    shown.length = 0;
+    await deliver('push', {data: {text: () => text}});
+    assert.deepEqual(shown.map(({title, body}) => [title, body]), [['page.example', texts.unknown({placeholder: 'New message. Open to read.'}).body]], text);
+  }
+  assert.equal(options.timeout, 20);
+});
