@@ -28,7 +28,7 @@ SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 THEMES = ("light", "dark")
 # Seconds for the slowest answer of a view, on a busy machine.
 SLOWEST = 1.0
-# Entries of the audit that one request searches: Sources/PushServer/Operations/AuditScan.swift.
+# Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
 SEARCHED = 5_000
 SECRET = "biopsy-4711"
 ADMINISTRATOR = "boss"
