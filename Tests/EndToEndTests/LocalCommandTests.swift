@@ -332,7 +332,10 @@ import Testing
         #expect(ended.output.isEmpty)
         let text = "the server at var/admin/sealpost.sock does not answer; nothing was changed."
         #expect(ended.errors.hasPrefix("sealpost: local admin socket: \(text) See its log, or restart it\n"))
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(doctor.code == 1 && doctor.output.contains("fail server: local admin socket: "), "\(doctor.output)")
         daemon.process.signal(SIGCONT)
+        #expect(try await self.run("doctor").contains("ok   server: runs since "))
         #expect(try await self.run("user list") == "")
         #expect(await daemon.terminate() == 0)
     }

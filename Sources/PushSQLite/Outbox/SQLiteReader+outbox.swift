@@ -48,13 +48,15 @@ extension SQLiteReader {
         """
 
     package func tallies() throws(StoreError) -> [String: Tally] {
-        try self.read { db in
-            var tallies: [String: Tally] = [:]
-            for row in try Row.fetchAll(db.cachedStatement(sql: "select lane, state, count from tally")) {
-                guard let state = try TallyState(rawValue: row["state"]) else { continue }
-                tallies[try row["lane"], default: Tally()][keyPath: state.member] = try row["count"]
-            }
-            return tallies
+        try self.read { try Self.tallies($0) }
+    }
+
+    static func tallies(_ db: Database) throws -> [String: Tally] {
+        var tallies: [String: Tally] = [:]
+        for row in try Row.fetchAll(db.cachedStatement(sql: "select lane, state, count from tally")) {
+            guard let state = try TallyState(rawValue: row["state"]) else { continue }
+            tallies[try row["lane"], default: Tally()][keyPath: state.member] = try row["count"]
         }
+        return tallies
     }
 }
