@@ -27,7 +27,7 @@ extension PostgreSQLReader {
     static let deliveries = """
         with d as (\(DeliveryStage.pushes))
         select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.expression), d.attempts, d.reason,
-            coalesce(r.read_at, r.fetched_at), d.settled_at
+            coalesce(r.read_at, r.fetched_at), d.settled_at, d.due_at
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
         left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
         order by d.device
@@ -48,15 +48,15 @@ extension PostgreSQLReader {
     static let deliveriesToUser = """
         with d as (
             select p.device, p.user_id, v.id, p.lane, case when p.owner is null then 'queued' else 'sending' end as state,
-                p.attempts, p.reason, null::int8 as settled_at
+                p.attempts, p.reason, null::int8 as settled_at, p.due_at
             from device v cross join lateral (
                 select * from push where notification_id = $1 and device = v.number offset 0) p where v.user_id = $2
             union all
-            select e.device, e.user_id, v.id, e.lane, e.state, e.attempts, e.reason, e.settled_at
+            select e.device, e.user_id, v.id, e.lane, e.state, e.attempts, e.reason, e.settled_at, null::int8
             from device v cross join lateral (
                 select * from push_end where notification_id = $1 and device = v.number offset 0) e where v.user_id = $2)
         select d.device, d.user_id, d.id, u.name, d.lane, \(DeliveryStage.expression), d.attempts, d.reason,
-            coalesce(r.read_at, r.fetched_at), d.settled_at
+            coalesce(r.read_at, r.fetched_at), d.settled_at, d.due_at
         from d left join account u on u.id = d.user_id
         left join recipient r on r.notification_id = $1 and r.user_id = d.user_id
         order by d.device limit $3
@@ -78,7 +78,7 @@ extension PostgreSQLReader {
         ) { rows in
             try rows.compactMap { row in
                 guard
-                    let id = NotificationID(rawValue: try row.integer(10)),
+                    let id = NotificationID(rawValue: try row.integer(11)),
                     let delivery = try DeliveryEntry(row, sealing)
                 else { return nil }
                 let at = Date(milliseconds: try row.integer(9))
@@ -95,7 +95,7 @@ extension PostgreSQLReader {
             where state = 'failed' and settled_at >= $1 and (settled_at, notification_id, device) < ($2, $3, $4)
             order by settled_at desc, notification_id desc, device desc limit $5)
         select d.device, d.user_id, v.id, u.name, d.lane, d.state, d.attempts, d.reason, null::int8, d.settled_at,
-            d.notification_id
+            null::int8, d.notification_id
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
         order by d.settled_at desc, d.notification_id desc, d.device desc
         """
@@ -181,11 +181,11 @@ extension DeliveryStage {
     /// their devices.
     fileprivate static let pushes = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
-            null::int8 as settled_at
+            null::int8 as settled_at, due_at
         from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
         order by \(DuePush.byNotification.order) limit $3)
         union all
-        (select device, user_id, lane, state, attempts, reason, settled_at
+        (select device, user_id, lane, state, attempts, reason, settled_at, null::int8
         from push_end where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
         order by \(DuePush.byNotification.order) limit $3)
         order by device limit $3
@@ -213,7 +213,7 @@ extension NotificationTimes {
 
 extension DeliveryEntry {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
-    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+    init?(_ row: Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(5)) else { return nil }
         let receiptAt = state == .fetched || state == .read ? try row.optionalInteger(8) : nil
         let user = try row.integer(1)
@@ -225,6 +225,7 @@ extension DeliveryEntry {
             state: state,
             attempts: Int(clamping: try row.integer(6)),
             updatedAt: try (receiptAt ?? row.optionalInteger(9)).map(Date.init(milliseconds:)),
+            nextAttempt: try state == .queued ? row.optionalInteger(10).map(Date.init(milliseconds:)) : nil,
             reason: try row.optionalText(7)
         )
     }

@@ -37,7 +37,7 @@ extension SQLiteReader {
         try self.read { db in
             let request: SQLRequest<Row> = """
                 select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.expression) as stage, d.attempts, d.reason,
-                    coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at
+                    coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at, d.due_at
                 from delivery d left join device v on v.number = d.device left join user u on u.id = d.user_id
                 left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
                 where d.notification_id = \(id.rawValue) and d.device > \(device) order by d.device limit \(limit)
@@ -61,7 +61,7 @@ extension SQLiteReader {
 
     static let deliveriesToUser = """
         select d.device, d.user_id, v.id, u.name, d.lane, \(DeliveryStage.text) as stage, d.attempts, d.reason,
-            coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at
+            coalesce(r.read_at, r.fetched_at) as receipt_at, d.settled_at, d.due_at
         from device v indexed by device_by_user cross join delivery d on d.notification_id = ?1 and d.device = v.number
         left join user u on u.id = d.user_id
         left join recipient r on r.notification_id = d.notification_id and r.user_id = d.user_id
@@ -94,7 +94,7 @@ extension SQLiteReader {
 
     static let failedPushes = """
         select d.notification_id, d.device, d.user_id, v.id, u.name, d.lane, d.state as stage, d.attempts, d.reason,
-            null as receipt_at, d.settled_at
+            null as receipt_at, d.settled_at, null as due_at
         from delivery d indexed by delivery_by_failure left join device v on v.number = d.device
         left join user u on u.id = d.user_id
         where d.state = 'failed' and d.settled_at >= ?1 and (d.settled_at, d.notification_id, d.device) < (?2, ?3, ?4)
@@ -202,7 +202,7 @@ extension NotificationTimes {
 
 extension DeliveryEntry {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
-    fileprivate init?(_ row: Row, _ sealing: Sealing) throws {
+    init?(_ row: Row, _ sealing: Sealing) throws {
         guard let state = try DeliveryStage(rawValue: row["stage"]) else { return nil }
         let receiptAt: Int64? = try state == .fetched || state == .read ? row["receipt_at"] : nil
         self.init(
@@ -213,6 +213,7 @@ extension DeliveryEntry {
             state: state,
             attempts: try row["attempts"],
             updatedAt: try (receiptAt ?? row["settled_at"] as Int64?).map(Date.init(milliseconds:)),
+            nextAttempt: try state == .queued ? (row["due_at"] as Int64?).map(Date.init(milliseconds:)) : nil,
             reason: try row["reason"]
         )
     }
