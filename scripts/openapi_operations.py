@@ -554,6 +554,18 @@ operation(
     "admin", "manage", answers=ok("The status.", schema("Status")),
 )
 operation(
+    "GET", "/api/why/{id}", "explain", "administration", "Explain pushes",
+    """\
+Explains in sentences why devices got a notification or not: for a user or a device the newest notification, or the one in
+`notification`; for a notification all its pushes. The first of a user, a device and a notification that exists counts.""",
+    "admin", "manage",
+    parameters=(
+        parameter("id", "path", {"type": "string"}, "The name of a user, the id of a device, or the number of a notification.", example="alice"),
+        parameter("notification", "query", schema("NotificationId"), "The notification to explain to the user or the device. Default: the newest."),
+    ),
+    answers=ok("The sentences.", schema("Explanation")), problems=[404],
+)
+operation(
     "POST", "/api/lanes/retry", "retryLane", "administration", "Retry a paused lane at once",
     "Ends the pause of a lane, after you have corrected its cause. The server tries its pushes at once; if the provider refuses them, the lane pauses again. Changes nothing for a lane that is not paused.",
     "admin", "manage", body=json("LaneOrder", "The lane."),

@@ -76,6 +76,9 @@ package final class PushServer: Responder {
         )
         let meters = RequestMeters()
         let platforms = Set(settings.platforms.keys.map(\.description))
+        let receivers = Dictionary(
+            settings.platforms.compactMap { name, rule in rule.receiver.map { (name.description, $0) } }
+        ) { first, _ in first }
         let forwarding = UntrustedForwarding(logger: logger)
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
@@ -159,6 +162,12 @@ package final class PushServer: Responder {
                 troubles: { troubles() + warnings() },
                 startedAt: startedAt
             ),
+            DiagnosisHandler(
+                reports: reports,
+                daemon: daemon,
+                platforms: platforms,
+                receivers: receivers
+            ),
             LaneHandler(daemon: daemon, logger: logger),
             ConsoleHandler(),
             HealthHandler(troubles: troubles, warnings: warnings),
@@ -183,7 +192,6 @@ package final class PushServer: Responder {
             LocalDeliveryHandler(reports: reports),
             RecipientHandler(reports: reports, visible: visible, isLocal: true),
             LocalSendHandler(poster: poster, settings: settings),
-            LocalWhyHandler(reports: reports, daemon: daemon, platforms: platforms),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

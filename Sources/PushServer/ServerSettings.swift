@@ -12,11 +12,19 @@ package struct ServerSettings: Sendable {
         package let applicationServerKey: String?
         /// Whether its devices may use Apple's sandbox.
         package let hasSandbox: Bool
+        /// The host to which all its pushes go, if that is the operator's own.
+        package let receiver: String?
 
-        package init(_ handles: any HandleRule, applicationServerKey: String? = nil, hasSandbox: Bool = false) {
+        package init(
+            _ handles: any HandleRule,
+            applicationServerKey: String? = nil,
+            hasSandbox: Bool = false,
+            receiver: String? = nil
+        ) {
             self.handles = handles
             self.applicationServerKey = applicationServerKey
             self.hasSandbox = hasSandbox
+            self.receiver = receiver
         }
 
         /// Whether its devices hold an event stream open.

@@ -109,6 +109,9 @@ import Testing
         for query in ["", "?state=failed&since=1h&user=ada&app=default&limit=1", "?state=queued", "?cursor=x"] {
             _ = try await send("GET /api/deliveries", Paths.deliveries + query, user: "ada")
         }
+        for subject in ["ada", device.replacing("/api/register/", with: ""), "nobody", "ada?notification=x"] {
+            _ = try await send("GET /api/why/{id}", Paths.why(subject), user: "ada")
+        }
         let strict = [("Prefer", "handling=strict")]
         for target in [Paths.notifications, "\(Paths.notifications)?limt=5"] {
             _ = try await send("GET /api/notifications", target, user: "ada", strict)

@@ -229,6 +229,7 @@ def tour_devices(caller, hook):
         send("POST /api/register/{id}/confirmation", device, body=json.dumps(code))
     send("GET /api/devices", query=f"?user={caller.name}")
     send("GET /api/deliveries", query=f"?state=failed&since=1h&user={caller.name}")
+    send("GET /api/why/{id}", caller.name)
     send("DELETE /api/devices/{id}", device)
     send("DELETE /api/register/{id}", device)
 
