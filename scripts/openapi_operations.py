@@ -365,7 +365,7 @@ administrator or a publisher has assigned to the user stay.""",
 )
 operation(
     "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to a device",
-    "Sends a test push to one of the caller's devices, or for an administrator to any device, and waits up to 20 seconds for the provider's answer.",
+    "Sends a test push to one of the caller's devices, or for an administrator to any device, and waits up to 20 seconds for the provider's answer. If the lane is paused, or has no sender, the answer comes at once.",
     "device", "send", parameters=(REGISTRATION,), answers=ok("The outcome.", schema("DeviceTest")), problems=[404],
 )
 operation(

@@ -409,8 +409,8 @@ SCHEMAS = {
         ["Device", "State", "Reason"],
         {
             "Device": schema("RegistrationId"),
-            "State": {"enum": ["accepted", "queued", "failed"], "description": "`queued` if the provider has not answered, or if the server will retry."},
-            "Reason": either("string", description="The provider's answer, if it did not accept the push."),
+            "State": {"enum": ["accepted", "queued", "failed"], "description": "`queued` if the provider has not answered, if the server will retry, or if the lane sends nothing now."},
+            "Reason": either("string", description="The provider's answer, or why the push waits, if the provider did not accept it."),
         },
         description="The outcome of a test push.",
     ),

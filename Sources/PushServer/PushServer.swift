@@ -113,7 +113,7 @@ package final class PushServer: Responder {
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
-            DeviceTestHandler(poster: poster, settlements: settlements),
+            DeviceTestHandler(poster: poster, settlements: settlements, daemon: daemon, platforms: platforms),
             DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(settings: settings),
             StreamHandler(
