@@ -369,7 +369,7 @@ administrator or a publisher has assigned to the user stay.""",
 )
 operation(
     "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to a device",
-    "Sends a test push to one of the caller's devices, or for an administrator to any device, and waits up to 20 seconds for the provider's answer.",
+    "Sends a test push to one of the caller's devices, or for an administrator to any device, and waits up to 20 seconds for the provider's answer. If the lane is paused, or has no sender, the answer comes at once.",
     "device", "send", parameters=(REGISTRATION,), answers=ok("The outcome.", schema("DeviceTest")), problems=[404],
 )
 operation(
@@ -568,6 +568,18 @@ operation(
     "GET", "/api/status", "getStatus", "administration", "Get the status of the server",
     "Shows the lanes with their queues and pauses, the scheduled notifications, the credentials that expire, and the last hour.",
     "admin", "manage", seeing="view", answers=ok("The status.", schema("Status")),
+)
+operation(
+    "GET", "/api/why/{id}", "explain", "administration", "Explain pushes",
+    """\
+Explains in sentences why devices got a notification or not: for a user or a device the newest notification, or the one in
+`notification`; for a notification all its pushes. The first of a user, a device and a notification that exists counts.""",
+    "admin", "manage",
+    parameters=(
+        parameter("id", "path", {"type": "string"}, "The name of a user, the id of a device, or the number of a notification.", example="alice"),
+        parameter("notification", "query", schema("NotificationId"), "The notification to explain to the user or the device. Default: the newest."),
+    ),
+    answers=ok("The sentences.", schema("Explanation")), problems=[404],
 )
 operation(
     "POST", "/api/lanes/retry", "retryLane", "administration", "Retry a paused lane at once",

@@ -48,6 +48,11 @@ static const unsigned char dom_js_bytes[] = {
 };
 const struct CResource dom_js = {dom_js_bytes, sizeof dom_js_bytes};
 
+static const unsigned char failures_js_bytes[] = {
+#embed "../PushServer/Console/page/failures.js"
+};
+const struct CResource failures_js = {failures_js_bytes, sizeof failures_js_bytes};
+
 static const unsigned char icon_svg_bytes[] = {
 #embed "../PushServer/Console/page/icon.svg"
 };

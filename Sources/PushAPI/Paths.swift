@@ -31,9 +31,9 @@ public enum Paths {
     /// The failed pushes of all notifications, for administrators.
     public static let deliveries = "/api/deliveries"
 
-    /// Explains what became of the pushes of a user, a device or a notification, for viewers and
-    /// administrators.
-    public static let why = "/api/why"
+    /// Explains the pushes of a user, a device or a notification, for viewers and administrators; a
+    /// user's name is percent-encoded.
+    public static func why(_ subject: String) -> String { "/api/why/\(subject)" }
 
     /// The outcomes of pushes, fetches and devices, for publishers and administrators.
     public static let events = "/api/events"

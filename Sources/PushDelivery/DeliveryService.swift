@@ -55,6 +55,7 @@ package struct DeliveryService {
     /// Sends until shutdown; pushes that are being sent then are finished first.
     package func run() async throws {
         try await self.store.reclaimLeases(now: self.now())
+        await self.reportLanesWithoutSender()
         try await withThrowingDiscardingTaskGroup { group in
             // A service runs until shutdown, also when no sender is configured.
             group.addTask { try await gracefulShutdown() }
@@ -96,6 +97,22 @@ package struct DeliveryService {
                 self.status.watch(state)
                 group.addTask { await loop.run() }
             }
+        }
+    }
+
+    /// Warns of pushes that nobody sends, since their sender is no longer in the configuration.
+    private func reportLanesWithoutSender() async {
+        let known = Set(self.lanes.map(\.settings.lane.description))
+        do {
+            for (lane, tally) in try await self.store.makeReader().tallies().sorted(by: { $0.key < $1.key }) {
+                guard tally.pending > 0, !known.contains(lane) else { continue }
+                self.logger.warning(
+                    "pushes wait in a lane without a sender; configure the sender again, or they expire",
+                    metadata: ["lane": "\(lane)", "pending": "\(tally.pending)"]
+                )
+            }
+        } catch {
+            self.logger.report("check for lanes without a sender failed", error)
         }
     }
 }

@@ -50,7 +50,7 @@ extension LaneLoop {
         let outcome = await self.lane.sender.outcome(of: delivery.push)
         let time = ContinuousClock.now - start
         self.state.record(time)
-        self.log(outcome, of: delivery, after: time)
+        await self.log(outcome, of: delivery, after: time)
         if let settlement = await self.move(delivery, after: outcome) { return settlement }
         let now = self.now()
         // The random number comes from the kernel, so it is drawn only if there may be a delay.
@@ -100,10 +100,12 @@ extension LaneLoop {
         }
     }
 
-    /// One line for each push, at `info` if the trace of its notification is sampled.
-    private func log(_ outcome: SendOutcome, of delivery: LeasedDelivery, after time: Duration) {
+    /// One line for each push, at `info` if the trace of its notification is sampled, or if the
+    /// code of a handle was not accepted: nothing else tells an operator of that.
+    private func log(_ outcome: SendOutcome, of delivery: LeasedDelivery, after time: Duration) async {
         let trace = self.traces.trace(of: delivery.push.notification)
-        let level: Logger.Level = trace.map(self.traces.isSampled) == true ? .info : .debug
+        let isLostCode: Bool = if case .failure = outcome { delivery.push.confirmation != nil } else { false }
+        let level: Logger.Level = isLostCode || trace.map(self.traces.isSampled) == true ? .info : .debug
         guard self.logger.logLevel <= level else { return }
         let fields = self.metadata(of: delivery, ["milliseconds": "\(time.milliseconds)"])
         switch outcome {
@@ -111,9 +113,22 @@ extension LaneLoop {
         // A device that is not connected is not a failure.
         case .failure(.offline): return
         case .failure(let failure):
-            let reason: Logger.Metadata = ["reason": "\(failure.reason)"]
-            self.logger.log(level: level, "push not accepted", metadata: fields.merging(reason) { $1 })
+            let more = await self.names(of: delivery, ["reason": "\(failure.reason)"])
+            self.logger.log(level: level, "push not accepted", metadata: fields.merging(more) { $1 })
         }
+    }
+
+    /// The device and the user of a push, for a line about its failure. A lease has their numbers
+    /// only.
+    private func names(of delivery: LeasedDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {
+        var fields = more
+        let id = delivery.push.notification
+        // Without the names the line still has the notification.
+        let entry = try? await self.reader.deliveries(of: id, after: delivery.device - 1, limit: 1).first
+        guard let entry, entry.number == delivery.device else { return fields }
+        if let device = entry.device { fields["device"] = "\(device)" }
+        if let user = entry.username { fields["user"] = "\(user)" }
+        return fields
     }
 
     private func retire(_ delivery: LeasedDelivery, reason: String, since: Date) async {
@@ -127,7 +142,7 @@ extension LaneLoop {
                 now: self.now()
             )
             guard let id else { return }
-            let fields: Logger.Metadata = ["device": "\(id)", "reason": "\(reason)"]
+            let fields = await self.names(of: delivery, ["device": "\(id)", "reason": "\(reason)"])
             self.logger.info("device retired", metadata: self.metadata(of: delivery, fields))
         } catch {
             // The next push to the device reports the same.

@@ -136,12 +136,16 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             try SchemaOwnership.check(connection)
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
+            let damage = try Self.damage(connection)
+            let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
             return StoreInspection(
-                damage: try Self.damage(connection),
+                damage: damage,
                 missingMigrations: applied.missing(self.migrations),
                 unknownMigration: applied.unknown(self.migrations),
                 changedMigration: applied.changed(self.migrations),
-                move: try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" }
+                move: try MoveMark(connection).flatMap { $0.isFinished ? nil : "holds a move that has not finished" },
+                tallies: hasTallies
+                    ? try PostgreSQLReader.tallies(in: connection.query(PostgreSQLReader.tallies)) : [:]
             )
         } catch {
             throw StoreError(opening: self.description, error)

@@ -60,18 +60,21 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Does the same, but throws once `copy` is interrupted.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
-        let (damage, applied, moved) = try self.readOnly(copy) { db in
+        let (damage, applied, moved, tallies) = try self.readOnly(copy) { db in
             let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
             // A damaged database has no schema to compare.
             if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
-            return (damage, try Schema.applied(db), try MovedTo(db))
+            let applied = try Schema.applied(db)
+            let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
+            return (damage, applied, try MovedTo(db), hasTallies ? try SQLiteReader.tallies(db) : [:])
         }
         return StoreInspection(
             damage: damage,
             missingMigrations: applied.missing(Migration.all),
             unknownMigration: applied.unknown(Migration.all),
             changedMigration: applied.changed(Migration.all),
-            move: moved.map { "was moved to \($0.place) on \($0.at.ISO8601Format())" }
+            move: moved.map { "was moved to \($0.place) on \($0.at.ISO8601Format())" },
+            tallies: tallies
         )
     }
 

@@ -76,6 +76,9 @@ package final class PushServer: Responder {
         )
         let meters = RequestMeters()
         let platforms = Set(settings.platforms.keys.map(\.description))
+        let receivers = Dictionary(
+            settings.platforms.compactMap { name, rule in rule.receiver.map { (name.description, $0) } }
+        ) { first, _ in first }
         let forwarding = UntrustedForwarding(logger: logger)
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
@@ -106,12 +109,11 @@ package final class PushServer: Responder {
             DeliveryReportHandler(reports: reports, visible: visible),
             RecipientHandler(reports: reports, visible: visible),
             FailureHandler(reports: reports),
-            WhyHandler(reports: reports, daemon: daemon, platforms: platforms),
             SinglePushHandler(store: store, visible: visible, workIsWaiting: workIsWaiting),
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
-            DeviceTestHandler(poster: poster, settlements: settlements),
+            DeviceTestHandler(poster: poster, settlements: settlements, daemon: daemon, platforms: platforms),
             DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(settings: settings),
             StreamHandler(
@@ -160,6 +162,12 @@ package final class PushServer: Responder {
                 troubles: { troubles() + warnings() },
                 startedAt: startedAt
             ),
+            DiagnosisHandler(
+                reports: reports,
+                daemon: daemon,
+                platforms: platforms,
+                receivers: receivers
+            ),
             LaneHandler(daemon: daemon, logger: logger),
             ConsoleHandler(),
             HealthHandler(troubles: troubles, warnings: warnings),
@@ -190,7 +198,6 @@ package final class PushServer: Responder {
             LocalDeliveryHandler(reports: reports),
             RecipientHandler(reports: reports, visible: visible, isLocal: true),
             LocalSendHandler(poster: poster, settings: settings),
-            WhyHandler(reports: reports, daemon: daemon, platforms: platforms, isLocal: true),
         ]
         self.localRoutes = RouteTable(
             self.routes.routes.filter(\.isAdministrative) + local.flatMap(\.routes)

@@ -15,17 +15,21 @@ package struct ServerSettings: Sendable {
         /// Whether each push must announce a call, so that only notifications that name the
         /// platform go there.
         package let isForCalls: Bool
+        /// The host to which all its pushes go, if that is the operator's own.
+        package let receiver: String?
 
         package init(
             _ handles: any HandleRule,
             applicationServerKey: String? = nil,
             hasSandbox: Bool = false,
-            isForCalls: Bool = false
+            isForCalls: Bool = false,
+            receiver: String? = nil
         ) {
             self.handles = handles
             self.applicationServerKey = applicationServerKey
             self.hasSandbox = hasSandbox
             self.isForCalls = isForCalls
+            self.receiver = receiver
         }
 
         /// Whether its devices hold an event stream open.
@@ -148,12 +152,14 @@ package struct ServerSettings: Sendable {
         }
         let known = self.apps.filter(user.mayUse)
         if name == nil, known.count == 1, let app = known.first { return app }
+        // Administrators, and operators at the machine, send to users of any app.
+        let owner = user.role == .admin ? "server" : "user"
         let list =
             known.isEmpty
             ? "the user belongs to no app"
-            : "the user's apps are \(known.sorted().map(\.description).joined(separator: ", "))"
+            : "the \(owner)'s apps are \(known.sorted().map(\.description).joined(separator: ", "))"
         let asked =
-            name.map { "\"\($0.prefix(64))\" is not an app of this user" }
+            name.map { "\"\($0.prefix(64))\" is not an app of this \(owner)" }
             ?? "the user has several apps; name one in App"
         throw Problem(.unknownApp, "\(asked); \(list)")
     }

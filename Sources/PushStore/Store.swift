@@ -223,18 +223,22 @@ package struct StoreInspection: Sendable, Hashable {
     package let changedMigration: String?
     /// Why no server opens the store, if it was moved, or a move into it has not finished.
     package let move: String?
+    /// The tallies of all lanes that ever had a push; empty if the store is damaged.
+    package let tallies: [String: Tally]
 
     package init(
         damage: [String],
         missingMigrations: [String],
         unknownMigration: String?,
         changedMigration: String?,
-        move: String?
+        move: String?,
+        tallies: [String: Tally]
     ) {
         self.damage = damage
         self.missingMigrations = missingMigrations
         self.unknownMigration = unknownMigration
         self.changedMigration = changedMigration
         self.move = move
+        self.tallies = tallies
     }
 }

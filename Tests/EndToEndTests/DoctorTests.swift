@@ -1,5 +1,6 @@
 import Foundation
 import HTTPSignatures
+import PushAPI
 import PushCore
 import PushServer
 import PushSimulators
@@ -219,6 +220,36 @@ import Testing
         guard grade == .fail else { return }
         let text = "is 75 minutes \(ahead > 0 ? "ahead of" : "behind") that of localhost, which may refuse tokens"
         #expect(finding?.text.hasPrefix(text) == true, "\(String(describing: finding))")
+    }
+
+    @Test func pushesWithoutASenderAreWarnedAbout() throws {
+        var (waiting, done) = (Tally(), Tally())
+        (waiting.enqueued, waiting.accepted, done.enqueued, done.failed) = (3, 1, 2, 2)
+        let tallies = ["gone/part": waiting, "bank:apns": waiting, "stream": waiting, "old": done]
+        let findings = Doctor(configuration: self.configuration).lanesWithoutSender(tallies)
+        let end = "which has no sender; configure the sender again, or they expire"
+        #expect(
+            findings.map(\.description) == [
+                "warn apps.bank.senders.apns: 2 pushes wait in the lane bank:apns, \(end)",
+                "warn senders.gone: 2 pushes wait in the lane gone/part, \(end)",
+            ]
+        )
+    }
+
+    /// A pause that ends by itself only warns.
+    @Test(arguments: [("misconfigured", Finding.Grade.fail), ("outage", .warn), ("unheard-of", .warn)])
+    func aPausedLaneIsReported(cause: String, grade: Finding.Grade) throws {
+        let json = #"""
+            {"StartedAt":"S","Troubles":[],"Lanes":[{"Name":"fcm","Pause":null},{"Name":"apns/sandbox",
+            "Pause":{"Cause":"\#(cause)","Reason":"R","Since":"A","Until":"B"}}]}
+            """#
+        let doctor = Doctor(configuration: self.configuration)
+        let text = "the running server has paused the lane apns/sandbox since A, \(cause): R"
+        #expect(try doctor.findings(in: JSONValue(reading: Array(json.utf8))) == [Finding(grade, "senders.apns", text)])
+        let sound = try JSONValue(reading: Array(#"{"StartedAt":"S","Troubles":[],"Lanes":[]}"#.utf8))
+        #expect(doctor.findings(in: sound).map(\.description) == ["ok   server: runs since S, and no lane is paused"])
+        let full = try JSONValue(reading: Array(#"{"Troubles":["the disk is full"],"Lanes":[]}"#.utf8))
+        #expect(doctor.findings(in: full).map(\.description) == ["fail server: the disk is full"])
     }
 
     @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {

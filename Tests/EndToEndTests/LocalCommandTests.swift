@@ -254,7 +254,8 @@ import Testing
             )
         )
         #expect(try await self.run("send alice --read-once text").hasSuffix("so a server sends it when it starts\n"))
-        #expect(try await self.run("why nobody") == "There is no user, no device and no notification nobody.\n")
+        let unknown = "there is no user, no device and no notification nobody"
+        #expect(try await self.run("why nobody", isRefused: unknown) == "")
     }
 
     /// Runs a command that must be refused with a text. Returns its output.
@@ -267,26 +268,26 @@ import Testing
     @Test func theStatusIsTellingInWords() throws {
         let lanes = #"""
             [{"Name":"apns","Pending":17,"OverdueSeconds":3,"OldestSeconds":625,"Accepted":4,"Failed":1,"Expired":0,"Cancelled":2,
-            "HasSender":true,"Pause":{"Cause":"misconfigured","Reason":"InvalidProviderToken","Since":"A","Until":"B"}},
+            "HasSender":true,"Pause":{"Cause":"misconfigured","Reason":"InvalidProviderToken","Since":"A","Until":"2026-11-28T20:01:00Z"}},
             {"Name":"stream","Pending":2,"OverdueSeconds":0,"OldestSeconds":0,"Accepted":0,"Failed":0,"Expired":0,"Cancelled":0,
             "HasSender":false,"Pause":null}]
             """#
         let status = try JSONValue(
             reading: Array(
                 #"""
-                {"Version":"1.0","StartedAt":"S","Troubles":["the disk is full"],"Lanes":\#(lanes),"Scheduled":{"Count":1,"FirstDue":"D"},
+                {"Version":"1.0","StartedAt":"S","Now":"2026-11-28T20:00:20Z","Troubles":["the disk is full"],"Lanes":\#(lanes),"Scheduled":{"Count":1,"FirstDue":"D"},
                 "Nodes":[{"Name":"a/1","State":"alive","IsThis":true,"Version":"1.0","HeardAt":"H"}],
                 "Credentials":[{"Name":"senders.apns","ExpiresAt":"E"}],
-                "History":{"Posted":[null,1,2],"Fetched":[null,3,0],"Accepted":[null,4,5],"Failed":[null,0,1],"Pending":[null,1,1]}}
+                "History":{"Seconds":15,"End":"2026-11-28T20:00:15Z","Posted":[null,1,2],"Fetched":[null,3,0],"Accepted":[null,4,5],"Failed":[null,0,1],"Pending":[null,1,1]}}
                 """#.utf8
             )
         )
         let lines = [
             "trouble: the disk is full",
             "queue: 19 pushes pending, 1 notification scheduled, the next for D",
-            "last hour: 3 notifications posted and 3 fetched here, 9 pushes accepted, 1 failed",
+            "from 2026-11-28T19:59:45Z to 2026-11-28T20:00:15Z: 3 notifications posted and 3 fetched here, 9 pushes accepted, 1 failed",
             "lane apns: 17 pending, the oldest for 625 s, overdue by 3 s, 4 accepted, 1 failed, 0 expired, 2 cancelled; "
-                + "paused since A, misconfigured: InvalidProviderToken; next attempt at B",
+                + "paused since A, misconfigured: InvalidProviderToken; the next attempt is at 2026-11-28T20:01:00Z",
             "lane stream: 2 pending, 0 accepted, 0 failed, 0 expired, 0 cancelled; it has no sender, so its pushes wait",
             "server a/1: alive, this one, 1.0, last heard at H",
             "senders.apns expires at E",
@@ -296,8 +297,23 @@ import Testing
         #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
         // The process of the command is no server, and knows no last hour.
         let resting = StatusReport(status, isRunning: false).lines
-        let known = lines.filter { !$0.hasPrefix("last hour") && !$0.hasPrefix("server a/1") }
+        let known = lines.filter { !$0.hasPrefix("from ") && !$0.hasPrefix("server a/1") }
         #expect(resting == ["no server is running here; the database has:"] + known)
+    }
+
+    /// A pause ends while no push is due, and the lane tries again with the next one.
+    @Test(arguments: [
+        ("2026-11-28T20:00:21Z", 0, "is at 2026-11-28T20:00:21Z"), ("2026-11-28T20:00:20Z", 4, "is due now"),
+        ("2026-11-28T19:00:00Z", 0, "comes with the next push that is due"), ("B", 4, "is at B"),
+    ])
+    func theNextAttemptOfALaneIsNeverInThePast(until: String, overdue: Int, words: String) throws {
+        let json = #"""
+            {"Now":"2026-11-28T20:00:20Z","Lanes":[{"Name":"fcm","Pending":1,"OverdueSeconds":\#(overdue),
+            "Pause":{"Cause":"outage","Reason":"timeout","Since":"A","Until":"\#(until)"}}]}
+            """#
+        let lines = StatusReport(try JSONValue(reading: Array(json.utf8)), isRunning: true).lines
+        #expect(lines.contains { $0.hasSuffix("; the next attempt \(words)") }, "\(lines)")
+        #expect(lines.contains { $0.hasPrefix("last hour: nothing is counted yet") }, "\(lines)")
     }
 
     @Test(arguments: [
@@ -347,7 +363,10 @@ import Testing
         #expect(ended.output.isEmpty)
         let text = "the server at var/admin/sealpost.sock does not answer; nothing was changed."
         #expect(ended.errors.hasPrefix("sealpost: local admin socket: \(text) See its log, or restart it\n"))
+        let doctor = try await Daemon.run(["doctor"], in: self.folder)
+        #expect(doctor.code == 1 && doctor.output.contains("fail server: local admin socket: "), "\(doctor.output)")
         daemon.process.signal(SIGCONT)
+        #expect(try await self.run("doctor").contains("ok   server: runs since "))
         #expect(try await self.run("user list") == "")
         #expect(await daemon.terminate() == 0)
     }

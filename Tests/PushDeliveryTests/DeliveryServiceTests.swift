@@ -69,6 +69,45 @@ import Testing
         #expect(lines.allSatisfy { $0.hasSuffix(" trace=\(id)") })
     }
 
+    /// Nothing else tells an operator why a device is not confirmed.
+    @Test func aCodeThatIsNotAcceptedIsLoggedWithItsDeviceAndUser() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        try await self.fixture.issue("d1", to: alice)
+        _ = try await self.fixture.store.register(
+            DeviceRegistration(
+                platform: Platform("apns"),
+                lane: Lane(Platform("apns")),
+                handle: #require(DeviceHandle("abcd")),
+                tags: [],
+                confirmation: NotificationID(rawValue: 5)
+            ),
+            as: #require(RegistrationID("d1")),
+            for: alice,
+            now: self.fixture.now
+        )
+        self.apns.pushes.setFaults([FaultRule(.answer(status: 503, body: #"{"reason":"Shutdown"}"#))])
+        try await self.rig.run { _, _ in
+            try await eventually { self.rig.log.lines.contains { $0.contains("push not accepted") } }
+        }
+        let line = try #require(self.rig.log.lines.first { $0.contains("push not accepted") })
+        #expect(line.hasPrefix("info push not accepted device=") && line.contains(" lane=apns "), "\(line)")
+        #expect(line.contains(" notification=5 reason=Shutdown user=alice"), "\(line)")
+        #expect(!line.contains("abcd"))
+    }
+
+    @Test func pushesWithoutASenderAreReportedAtTheStart() async throws {
+        try await self.fill(2, platform: "gone")
+        try await self.rig.run { _, _ in
+            try await eventually { self.rig.log.lines.contains { $0.contains("without a sender") } }
+        }
+        #expect(
+            self.rig.log.lines.filter { $0.contains("without a sender") } == [
+                "warning pushes wait in a lane without a sender; configure the sender again, or they expire "
+                    + "lane=gone pending=2"
+            ]
+        )
+    }
+
     @Test(.timeLimit(.minutes(5))) func settlingAPushWakesTheWatcherOfItsNotification() async throws {
         try await self.fill(1)
         let id = try #require(NotificationID(rawValue: 1))

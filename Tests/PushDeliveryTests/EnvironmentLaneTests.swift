@@ -94,7 +94,10 @@ import Testing
         #expect(self.rig.sandbox.pushes.received.count == 1)
         #expect(try await self.environments(of: mallory).isEmpty)
         #expect(
-            self.rig.log.lines.contains { $0.hasPrefix("info device retired device=\(id) lane=apns notification=2 ") }
+            self.rig.log.lines.contains {
+                $0.hasPrefix("info device retired device=\(id) lane=apns notification=2 ")
+                    && $0.hasSuffix(" user=mallory")
+            }
         )
     }
 

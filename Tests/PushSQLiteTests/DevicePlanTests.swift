@@ -11,7 +11,11 @@ import Testing
     @Test(arguments: [
         (SQLiteReader.allDevices, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"),
         (SQLiteReader.devicesOfOne, "SEARCH d USING INDEX device_by_user (user_id=? AND "),
-        (SQLiteReader.deviceOfID, "SEARCH d USING INDEX sqlite_autoindex_device_1 (id=?)"),
+        (SQLiteReader.deviceOfID, "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)"),
+        (SQLiteReader.deviceOfID, "SEARCH device USING INDEX sqlite_autoindex_device_1 (id=?)"),
+        (SQLiteReader.claims, "SEARCH c USING INDEX device_by_user (user_id=?)"),
+        (SQLiteReader.claims, "SEARCH f USING PRIMARY KEY (handle_key=?)"),
+        (SQLiteReader.claims, "SEARCH d USING PRIMARY KEY (notification_id=? AND device=?)"),
         (SQLiteReader.usersAfter, "SEARCH d USING COVERING INDEX device_by_user (user_id=?)"),
         (SQLiteReader.usersAfter, "SEARCH r USING INDEX recipient_by_user (user_id=?)"),
     ])

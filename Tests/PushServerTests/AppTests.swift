@@ -100,6 +100,23 @@ import Testing
         try response.expectProblem(code)
     }
 
+    /// To others, a user of another app does not exist.
+    @Test(arguments: [
+        ("ada", "bank", "bob", "user bob does not belong to the app bank; the user's apps are default"),
+        ("ada", "default", "tess", "user tess does not belong to the app default; the user's apps are bank"),
+        ("ada", "default", "nobody", "user nobody does not exist"), ("tess", "bank", "bob", "user bob does not exist"),
+        ("paul", "default", "tess", "user tess does not exist"),
+        ("paul", "shop", "bob", "\"shop\" is not an app of this user; the user's apps are default"),
+        ("ada", "shop", "bob", "\"shop\" is not an app of this server; the server's apps are bank, default"),
+    ])
+    func onlyAnAdministratorIsToldOfAUserOfAnotherApp(user: String, app: String, to: String, words: String)
+        async throws
+    {
+        let body = #"{"App":"\#(app)","Payload":"x","To":["username:\#(to)"]}"#
+        let response = try await self.fixture.send(.post, Paths.notifications, user: user, body: body)
+        #expect(try response.json["detail"]?.text == words)
+    }
+
     @Test func aTagReachesDevicesOfOneAppOnly() async throws {
         #expect(try await self.register("bank", handle: "b1").status == .ok)
         #expect(try await self.register("default", of: "bob", handle: "d1").status == .ok)

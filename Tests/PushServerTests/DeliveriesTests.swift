@@ -5,6 +5,7 @@ import PushCore
 import PushStore
 import PushTesting
 import SocketHTTP
+import Synchronization
 import Testing
 
 @testable import PushServer
@@ -176,6 +177,25 @@ import Testing
         let answer = try await self.test { .retried(at: $0 + 60, reason: "no event stream is open") }
         #expect(answer["State"]?.text == "queued")
         #expect(answer["Reason"]?.text == "no event stream is open")
+    }
+
+    /// Nobody sends the push, so a test that waits for an answer ends only at its deadline.
+    @Test(arguments: [
+        (
+            "apns", "ada",
+            "the lane apns is paused since 2001-09-09T01:46:40Z (the provider refuses the credentials or the configuration: InvalidProviderToken), and its next attempt is at "
+        ),
+        ("apns", "alice", "the provider accepts no pushes now"), ("gone", "ada", "the server has no sender for gone"),
+        ("gone", "alice", "the server has no sender for gone"),
+    ])
+    func aTestIsAnsweredAtOnceIfTheLaneSendsNothing(platform: String, user: String, reason: String) async throws {
+        let end = self.fixture.clock.now + 60
+        self.fixture.lanes.until.withLock { $0 = end }
+        let alice = try await self.fixture.storage.user("alice")
+        let device = try await self.fixture.storage.addDevice(of: alice, platform: platform, handle: "new")
+        let answer = try await self.fixture.send(.post, Paths.deviceTest(device.description), user: user).json
+        #expect(answer["State"]?.text == "queued")
+        #expect(answer["Reason"]?.text == reason + (reason.hasSuffix(" at ") ? end.rfc3339 : ""))
     }
 
     @Test func anAdministratorsTestOfADeviceIsAuditedWithItsUser() async throws {

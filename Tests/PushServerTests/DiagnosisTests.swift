@@ -13,8 +13,10 @@ import Testing
     private static let diagnosis = Diagnosis(
         now: now,
         pauses: [Lane(Platform("apns")): pause, Lane(Platform("fcm")): nil],
-        platforms: ["apns", "fcm", "stream"]
+        platforms: ["apns", "fcm", "stream", "hook"],
+        receivers: ["hook": "hooks.example"]
     )
+    private static let time = "2023-11-14T22:13:20Z"
 
     private let alice: User
     private let id: NotificationID
@@ -31,6 +33,7 @@ import Testing
         _ state: DeliveryStage,
         _ lane: String = "fcm",
         reason: String? = nil,
+        due: TimeInterval? = nil,
         number: Int64 = 1
     ) -> DeliveryEntry {
         let isOpen = state == .queued || state == .sending
@@ -42,6 +45,7 @@ import Testing
             state: state,
             attempts: 2,
             updatedAt: isOpen ? nil : Self.now,
+            nextAttempt: due.map { Self.now + $0 },
             reason: reason
         )
     }
@@ -91,39 +95,125 @@ import Testing
 
     // MARK: Pushes
 
-    @Test(arguments: [
-        (DeliveryStage.queued, "apns", nil, Diagnosis.Cause.paused, #"the provider says "InvalidProviderToken""#),
-        (.queued, "apns/sandbox", nil, .waiting, "waits to be sent"),
-        (.queued, "fcm", nil, .waiting, "waits to be sent"),
-        (.queued, "fcm", "Shutdown", .retrying, "waits for its next attempt after 2, because: Shutdown"),
-        (.queued, "stream", PushReason.away, .away, "until the device opens an event stream"),
-        (.queued, "wns", nil, .noSender, "the server has no sender for wns"),
-        (.sending, "apns", nil, .sending, "is being sent"),
-        (.accepted, "apns", nil, .accepted, "was accepted by the provider at 2023-11-14T22:13:20Z"),
-        (.fetched, "fcm", nil, .fetched, "the user fetched the payload at 2023-11-14T22:13:20Z"),
-        (.read, "fcm", nil, .read, "the user read the notification at 2023-11-14T22:13:20Z"),
-        (.failed, "fcm", "UNREGISTERED", .failed, "refused for good at 2023-11-14T22:13:20Z: UNREGISTERED"),
-        (.expired, "fcm", "Shutdown", .expired, "before the provider accepted it: Shutdown"),
-        (.cancelled, "fcm", "recalled", .cancelled, "was cancelled at 2023-11-14T22:13:20Z: recalled"),
-    ])
+    @Test(
+        arguments: [
+            (
+                DeliveryStage.queued, "apns", nil, 0, Diagnosis.Cause.paused,
+                "waits, because the lane apns is paused since 2023-11-14T22:12:20Z (the provider refuses the credentials or the configuration: InvalidProviderToken), and its next attempt is at 2023-11-14T22:14:20Z"
+            ),
+            (.queued, "apns/sandbox", nil, 0, .waiting, "waits to be sent"),
+            (.queued, "fcm", nil, 0, .waiting, "waits to be sent"),
+            (
+                .queued, "fcm", "Shutdown", 30, .retrying,
+                "waits for its next attempt, which is at 2023-11-14T22:13:50Z, because attempt 2 failed: Shutdown"
+            ),
+            (
+                .queued, "fcm", "Shutdown", -30, .retrying,
+                "waits for its next attempt, which is due now, because attempt 2 failed: Shutdown"
+            ),
+            (
+                .queued, "fcm", PushReason.paced, 30, .retrying,
+                "waits for its next attempt, which is at 2023-11-14T22:13:50Z, because the device was woken a short time ago"
+            ),
+            (.queued, "stream", PushReason.away, nil, .away, "waits until the device opens an event stream"),
+            (.queued, "wns", nil, 0, .noSender, "waits, because the server has no sender for wns"),
+            (.sending, "apns", nil, nil, .sending, "is being sent"),
+            (
+                .accepted, "apns", nil, nil, .accepted,
+                "was accepted by the provider at \(time), and the user has not fetched the payload"
+            ),
+            (
+                .fetched, "fcm", nil, nil, .fetched,
+                "was accepted by the provider, and the user fetched the payload at \(time)"
+            ),
+            (
+                .read, "fcm", nil, nil, .read,
+                "was accepted by the provider, and the user read the notification at \(time)"
+            ),
+            (.failed, "fcm", "UNREGISTERED", nil, .failed, "failed for good at \(time): UNREGISTERED"),
+            (
+                .expired, "fcm", "Shutdown", nil, .expired,
+                "expired at \(time) before the provider accepted it; the last reason was: Shutdown"
+            ),
+            (.expired, "fcm", nil, nil, .expired, "expired at \(time) before the provider accepted it"),
+            (.cancelled, "fcm", "recalled", nil, .cancelled, "was cancelled at \(time): recalled"),
+        ] as [(DeliveryStage, String, String?, TimeInterval?, Diagnosis.Cause, String)]
+    )
     func aPushIsExplainedByItsStateAndItsLane(
         state: DeliveryStage,
         lane: String,
         reason: String?,
+        due: TimeInterval?,
         cause: Diagnosis.Cause,
         words: String
     ) throws {
-        let push = self.push(state, lane, reason: reason)
+        let push = self.push(state, lane, reason: reason, due: due)
         for sentences in [
             Self.diagnosis.explain(self.sent([push]), isWhole: true),
             Self.diagnosis.explain(self.alice, [self.entry(try self.registered())], self.sent([push])),
         ] {
             #expect(sentences.map(\.cause) == [cause])
-            let sentence = try #require(sentences.first)
-            #expect(sentence.device == self.device)
-            #expect(sentence.text.hasPrefix("The push of notification 7 to alice's device d1 (\(lane)) "))
-            #expect(sentence.text.contains(words), "\(sentence.text)")
+            #expect(sentences.map(\.device) == [self.device])
+            let text = "The push of notification 7 to alice's device d1 (\(lane)) \(words)."
+            #expect(sentences.map(\.text) == [text])
         }
+    }
+
+    /// A pause may have ended while no push was due.
+    @Test(
+        arguments: [
+            (-1, -5, "due now"), (-1, 30, "at 2023-11-14T22:13:50Z"), (60, 30, "at 2023-11-14T22:14:20Z"),
+            (60, 90, "at 2023-11-14T22:14:50Z"), (60, nil, "at 2023-11-14T22:14:20Z"),
+        ] as [(TimeInterval, TimeInterval?, String)]
+    )
+    func theNextAttemptIsNeverInThePast(until: TimeInterval, due: TimeInterval?, words: String) {
+        let pause = Pause(.outage, reason: "timeout", since: Self.now - 600, until: Self.now + until)
+        let diagnosis = Diagnosis(
+            now: Self.now,
+            pauses: [Lane(Platform("fcm")): pause],
+            platforms: ["fcm"],
+            receivers: [:]
+        )
+        let sentences = diagnosis.explain(self.sent([self.push(.queued, due: due)]), isWhole: true)
+        #expect(sentences.first?.text.hasSuffix("and its next attempt is \(words).") == true, "\(sentences)")
+    }
+
+    // MARK: Confirmations
+
+    @Test(
+        arguments: [
+            (
+                DeliveryStage.queued, "HTTP 503",
+                "The confirmation of the device d1 could not be delivered to hooks.example: the push of the code waits for its next attempt, which is at 2023-11-14T22:13:50Z, because attempt 2 failed: HTTP 503."
+            ),
+            (
+                .failed, "HTTP 410",
+                "The confirmation of the device d1 could not be delivered to hooks.example: the push of the code failed for good at \(time): HTTP 410."
+            ),
+            (.queued, nil, "The device d1 is not confirmed: the push of the code to hooks.example waits to be sent."),
+            (.sending, nil, "The device d1 is not confirmed: the push of the code to hooks.example is being sent."),
+            (
+                .accepted, nil,
+                "The device d1 is not confirmed: hooks.example accepted the push of the code at \(time), and the device has not returned the code."
+            ),
+        ] as [(DeliveryStage, String?, String)]
+    )
+    func aDeviceThatIsNotConfirmedIsExplainedByThePushOfItsCode(state: DeliveryStage, reason: String?, text: String)
+        throws
+    {
+        var diagnosis = Self.diagnosis
+        diagnosis.codes = [1: self.push(state, "hook", reason: reason, due: 30)]
+        let sentences = diagnosis.explain(self.alice, [self.entry(.requested)], nil)
+        #expect(sentences.map(\.cause) == [.unconfirmed, .noNotification])
+        #expect(sentences.first?.text == text)
+        // A registered device has claimed another handle, and has its old one until then.
+        let again = diagnosis.explain(self.alice, [self.entry(try self.registered())], nil)
+        #expect(again.map(\.cause) == [.unconfirmed, .noNotification])
+        #expect(again.first?.text == text.replacing("he device d1 ", with: "he new handle of the device d1 "))
+        // Another device's code.
+        diagnosis.codes = [2: self.push(state, "hook")]
+        let other = diagnosis.explain(self.alice, [self.entry(.requested)], nil)
+        #expect(other.map(\.cause) == [.notRegistered, .noNotification])
     }
 
     // MARK: Notifications
@@ -137,16 +227,27 @@ import Testing
         scheduled.sendAt = Self.now + 60
         let toNobody = Diagnosis.Sent(id: self.id, times: self.times())
         let toNoDevice = self.sent([])
-        let table: [(Diagnosis.Sent, Diagnosis.Cause)] = [
-            (missing, .noNotification), (recalled, .recalled), (expired, .notificationExpired), (scheduled, .scheduled),
-            (toNobody, .noRecipient), (toNoDevice, .noPush), (whole, .waiting),
+        let table: [(Diagnosis.Sent, Diagnosis.Cause, String)] = [
+            (missing, .noNotification, "is not stored: it never existed, or has expired and is deleted."),
+            (recalled, .recalled, "was recalled at \(Self.time)."),
+            (expired, .notificationExpired, "expired at \(Self.time)."),
+            (scheduled, .scheduled, "is scheduled: the server sends it at 2023-11-14T22:14:20Z."),
+            (toNobody, .noRecipient, "has no recipients: its tags match no user and no device."),
+            (
+                toNoDevice, .noPush,
+                "has recipients, and no pushes: none of their devices matches its tags and platforms."
+            ),
         ]
-        for (sent, cause) in table {
-            #expect(Self.diagnosis.explain(sent, isWhole: true).map(\.cause) == [cause], "\(cause)")
+        for (sent, cause, words) in table {
+            let sentences = Self.diagnosis.explain(sent, isWhole: true)
+            #expect(sentences.map(\.cause) == [cause], "\(cause)")
+            #expect(sentences.map(\.text) == ["Notification 7 \(words)"])
         }
         var growing = whole
         growing.isFindingDevices = true
-        #expect(Self.diagnosis.explain(growing, isWhole: true).map(\.cause) == [.findingDevices, .waiting])
+        let sentences = Self.diagnosis.explain(growing, isWhole: true)
+        #expect(sentences.map(\.cause) == [.findingDevices, .waiting])
+        #expect(sentences.first?.text == "The server is still looking up the devices of notification 7.")
     }
 
     @Test func manyPushesAreCountedByTheirCauses() {
@@ -156,11 +257,29 @@ import Testing
         let sentences = Self.diagnosis.explain(self.sent(pushes), isWhole: false)
         #expect(
             sentences.map(\.text) == [
-                "Of the first 8 pushes: 4 pushes in the lane fcm: failed: UNREGISTERED.",
-                "Of the first 8 pushes: 3 pushes in the lane fcm: accepted.",
-                "Of the first 8 pushes: 1 push in the lane apns: paused: InvalidProviderToken.",
+                "Of the first 8 pushes, 4 pushes in the lane fcm failed: UNREGISTERED.",
+                "Of the first 8 pushes, 3 pushes in the lane fcm were accepted by the provider, and the payload is not fetched.",
+                "Of the first 8 pushes, 1 push in the lane apns waits, because the lane is paused: InvalidProviderToken.",
             ]
         )
+    }
+
+    @Test(
+        arguments: [
+            (DeliveryStage.queued, "fcm", nil, "wait to be sent"),
+            (.queued, "fcm", "Shutdown", "wait for the next attempt; the last reason was: Shutdown"),
+            (.queued, "stream", PushReason.away, "wait until their devices open an event stream"),
+            (.queued, "wns", nil, "wait, because the server has no sender for it"),
+            (.sending, "fcm", nil, "are being sent"),
+            (.fetched, "fcm", nil, "were accepted by the provider, and the payload is fetched"),
+            (.read, "fcm", nil, "were accepted by the provider, and the payload is read"),
+            (.expired, "fcm", nil, "expired"), (.cancelled, "fcm", "recalled", "were cancelled: recalled"),
+        ] as [(DeliveryStage, String, String?, String)]
+    )
+    func aGroupOfPushesIsExplainedInASentence(state: DeliveryStage, lane: String, reason: String?, words: String) {
+        let pushes = (1...6).map { self.push(state, lane, reason: reason, number: $0) }
+        let sentences = Self.diagnosis.explain(self.sent(pushes), isWhole: true)
+        #expect(sentences.map(\.text) == ["6 pushes in the lane \(lane) \(words)."])
     }
 
     // MARK: Users and devices
@@ -177,9 +296,26 @@ import Testing
         #expect(causes([device], self.sent([], self.recipient(fetchedAt: Self.now))) == [.tagsDiffer, .fetched])
         let fetched = self.recipient(fetchedAt: Self.now, dismissedAt: Self.now)
         #expect(causes([device], self.sent([self.push(.fetched)], fetched)) == [.fetched, .dismissed])
+        #expect(
+            Self.diagnosis.explain(self.alice, [], nil).map(\.text) == [
+                "alice has no device: no app has registered one for this user.",
+                "No stored notification is for alice: none was sent, or all have expired.",
+            ]
+        )
+        let toOthers = Diagnosis.Sent(id: self.id, times: self.times())
+        #expect(
+            Self.diagnosis.explain(self.alice, [device], toOthers).map(\.text) == [
+                "alice is not a recipient of notification 7: its tags match neither the user nor a device of the user."
+            ]
+        )
+        #expect(
+            Self.diagnosis.explain(self.alice, [], self.sent([self.push(.fetched)], fetched)).last?.text
+                == "alice dismissed notification 7 at \(Self.time)."
+        )
         let disabled = User(id: 1, name: self.alice.name, role: .device, passwordNumber: 1, isDisabled: true)
         let sentences = Self.diagnosis.explain(disabled, [device], self.sent([self.push(.accepted)]))
         #expect(sentences.map(\.cause) == [.userDisabled, .accepted])
+        #expect(sentences.first?.text == "The user alice is disabled, and cannot fetch anything.")
     }
 
     @Test func aDeviceIsExplainedByItsState() throws {
@@ -201,12 +337,30 @@ import Testing
             #expect(sentences.map(\.cause) == causes, "\(device.state)")
             #expect(sentences.allSatisfy { $0.device == self.device })
         }
-        let retired = Self.diagnosis.explain(
-            self.alice,
-            [self.entry(.retired(at: Self.now, reason: "Unregistered"))],
-            nil
-        )
-        #expect(retired.first?.text.contains("was retired at 2023-11-14T22:13:20Z: Unregistered.") == true)
+    }
+
+    @Test func theStateOfADeviceIsASentence() throws {
+        let later = self.entry(try self.registered(), createdAt: Self.now)
+        let table: [(DeviceEntry, String)] = [
+            (self.entry(.requested), "The device d1 has not registered a handle: its app has only requested the id."),
+            (
+                self.entry(.retired(at: Self.now, reason: "Unregistered")),
+                "The device d1 was retired at \(Self.time): Unregistered. It gets no pushes until its app registers again."
+            ),
+            (
+                self.entry(try self.registered(for: "wns")),
+                "The device d1 is registered for wns, for which the server has no sender."
+            ),
+            (later, "The device d1 was registered after notification 7 was sent."),
+            (
+                self.entry(try self.registered()),
+                "Notification 7 has no push to the device d1: its tags or platforms do not match those of the device (platform fcm, tags news)."
+            ),
+        ]
+        for (device, text) in table {
+            let sentences = Self.diagnosis.explain(self.alice, [device], self.sent([]))
+            #expect(sentences.first?.text == text)
+        }
     }
 
     @Test func onlyTheLatestRetiredDevicesAreExplained() {

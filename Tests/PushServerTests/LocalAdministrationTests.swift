@@ -87,8 +87,7 @@ import Testing
 
     @Test func localPathsExistOnTheSocketOnly() async throws {
         for path in [
-            LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring, "\(LocalPaths.why)/alice",
-            "\(LocalPaths.userData)/alice",
+            LocalPaths.daemon, LocalPaths.users, LocalPaths.audit, LocalPaths.keyring, "\(LocalPaths.userData)/alice",
         ] {
             #expect(try await self.send("GET", path).status == .ok)
             for user in [nil, "ada"] {
@@ -167,16 +166,21 @@ import Testing
     }
 
     @Test(arguments: [
-        ("alice", "user", ["no-notification"]), ("nobody", nil, ["unknown"]),
+        ("alice", "user", ["no-notification"]), ("nobody", nil, []),
         ("123", "notification", ["no-notification"]), ("BOB", "user", ["no-device", "no-notification"]),
     ])
     func aSubjectIsTheFirstThatExists(subject: String, kind: String?, causes: [String]) async throws {
         let alice = try await self.fixture.storage.user("alice")
         try await self.fixture.storage.addDevice(of: alice, handle: "a1")
-        let answer = try await self.send("GET", "\(LocalPaths.why)/\(subject)").json
-        // A viewer gets the same answer, and 404 if there is no such subject.
-        let seen = try await self.fixture.send(.get, "\(Paths.why)/\(subject)", user: "vic")
-        if kind == nil { try seen.expectProblem(.notFound, "no device") } else { #expect(try seen.json == answer) }
+        let response = try await self.send("GET", Paths.why(subject))
+        // A viewer gets the same answer.
+        let seen = try await self.fixture.send(.get, Paths.why(subject), user: "vic")
+        guard let kind else {
+            try seen.expectProblem(.notFound, "there is no user")
+            return try response.expectProblem(.notFound, "there is no user, no device and no notification nobody")
+        }
+        let answer = try response.json
+        #expect(try seen.json == answer)
         #expect(answer["Kind"]?.text == kind)
         #expect(self.causes(answer) == causes, "\(answer)")
     }
@@ -192,17 +196,51 @@ import Testing
         let second = try await self.fixture.post(#"{"Payload":2,"To":["username:alice"]}"#)
         let ids = try [first, second].map { try #require($0.split(separator: "/").last) }
         for subject in ["alice", device.description] {
-            let newest = try await self.send("GET", "\(LocalPaths.why)/\(subject)").json
+            let newest = try await self.send("GET", Paths.why(subject)).json
             // The fixture's lane of APNs is paused.
             #expect(self.causes(newest) == ["paused"], "\(newest)")
             #expect("\(newest)".contains("InvalidProviderToken") && "\(newest)".contains(ids[1]), "\(newest)")
-            let given = try await self.send("GET", "\(LocalPaths.why)/\(subject)?notification=\(ids[0])").json
+            let given = try await self.send("GET", "\(Paths.why(subject))?notification=\(ids[0])").json
             #expect(self.causes(given) == ["failed"] && "\(given)".contains("BadDeviceToken"), "\(given)")
         }
-        let all = try await self.send("GET", "\(LocalPaths.why)/\(ids[0])").json
+        let all = try await self.send("GET", Paths.why("\(ids[0])")).json
         #expect(all["Kind"] == .string("notification") && self.causes(all) == ["failed"], "\(all)")
-        let bad = try await self.send("GET", "\(LocalPaths.why)/alice?notification=x")
+        let bad = try await self.send("GET", "\(Paths.why("alice"))?notification=x")
         try bad.expectProblem(.invalidParameter, "notification")
+    }
+
+    /// Nobody registers a claim under its id, but lists of failed pushes have it.
+    @Test func aDeviceIsExplainedByThePushOfItsCode() async throws {
+        let bob = try await self.fixture.storage.user("bob")
+        let id = try #require(RegistrationID("d1"))
+        try await self.fixture.storage.issue("d1", to: bob)
+        let registration = DeviceRegistration(
+            platform: Platform("fcm"),
+            lane: Lane(Platform("fcm")),
+            handle: try #require(DeviceHandle("x")),
+            tags: [],
+            confirmation: NotificationID(rawValue: 5)
+        )
+        let now = self.fixture.clock.now
+        _ = try await self.fixture.storage.store.register(
+            registration,
+            as: id,
+            for: bob,
+            by: nil,
+            within: nil,
+            now: now
+        )
+        let push = try #require(try await self.fixture.storage.lease("fcm").first)
+        try await self.fixture.storage.settle(push, as: .retried(at: now + 60, reason: "HTTP 503"))
+        let entry = try #require(
+            try await self.fixture.storage.reader.deliveries(of: push.push.notification, after: 0, limit: 1).first
+        )
+        for subject in ["bob", "d1", try #require(entry.device).description] {
+            let answer = try await self.send("GET", Paths.why(subject)).json
+            #expect(self.causes(answer) == ["unconfirmed", "no-notification"], "\(answer)")
+            let words = "which is at \((now + 60).rfc3339), because attempt 1 failed: HTTP 503"
+            #expect("\(answer)".contains(words), "\(answer)")
+        }
     }
 
     private func causes(_ answer: JSONValue) -> [String] {

@@ -109,8 +109,8 @@ import Testing
         for query in ["", "?state=failed&since=1h&user=ada&app=default&limit=1", "?state=queued", "?cursor=x"] {
             _ = try await send("GET /api/deliveries", Paths.deliveries + query, user: "ada")
         }
-        for subject in ["ada", "nobody", device.split(separator: "/").last.map(String.init) ?? "", "1?notification=x"] {
-            _ = try await send("GET /api/why/{id}", "\(Paths.why)/\(subject)", user: "ada")
+        for subject in ["ada", "nobody", device.replacing("/api/register/", with: ""), "1?notification=x"] {
+            _ = try await send("GET /api/why/{id}", Paths.why(subject), user: "ada")
         }
         let strict = [("Prefer", "handling=strict")]
         for target in [Paths.notifications, "\(Paths.notifications)?limt=5"] {

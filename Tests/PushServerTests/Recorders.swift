@@ -18,13 +18,15 @@ final class Counter: Sendable {
 /// Two lanes, one of them paused, and a record of the lanes that were retried.
 final class LaneRecorder: Sendable {
     private let lanes = Mutex<[Lane]>([])
+    /// The end of the pause of APNs' lane.
+    let until = Mutex(Date(timeIntervalSince1970: 1_000_000_060))
 
     var pauses: [Lane: Pause?] {
         let pause = Pause(
             .misconfigured,
             reason: "InvalidProviderToken",
             since: Date(timeIntervalSince1970: 1_000_000_000),
-            until: Date(timeIntervalSince1970: 1_000_000_060)
+            until: self.until.withLock { $0 }
         )
         return [Lane(Platform("apns")): pause, Lane(Platform("apns"), part: "sandbox"): nil]
     }

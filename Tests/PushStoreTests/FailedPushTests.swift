@@ -52,6 +52,15 @@ import Testing
         #expect((push.state, push.lane, push.updatedAt) == (.failed, Lane(Platform("apns")), self.fixture.now))
     }
 
+    /// `doctor` reads them while a server runs.
+    @Test func anInspectionHasTheTalliesOfTheLanes() async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "a1")
+        try await self.fail(1...2)
+        try await self.fixture.post(3, from: self.alice, to: "username:alice")
+        let tally = try #require(try self.fixture.place.inspect().tallies["apns"])
+        #expect((tally.enqueued, tally.failed, tally.pending) == (3, 2, 1))
+    }
+
     @Test func aPeriodIncludesItsBeginning() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "a1")
         try await self.fail(1...3)

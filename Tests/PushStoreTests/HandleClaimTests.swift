@@ -361,6 +361,43 @@ import Testing
         #expect(try await self.register("b", "x", of: self.bob) == .unconfirmed(hasWork: true))
     }
 
+    // MARK: For operators
+
+    @Test func anOperatorSeesThePushOfTheCode() async throws {
+        #expect(try await self.reader.claims(ofUser: self.bob.id) == [])
+        try await self.hold("b", "old", of: self.bob)
+        _ = try await self.register("b", "new", of: self.bob)
+        _ = try await self.register("a", "x", of: self.alice)
+        let id = try #require(RegistrationID("b"))
+        let device = try #require(try await self.reader.deviceEntry(id))
+        func push() async throws -> DeliveryEntry {
+            let claims = try await self.reader.claims(ofUser: self.bob.id)
+            #expect(claims.map(\.device) == [device.place.number])
+            return try #require(claims.first).push
+        }
+        let now = self.fixture.now
+        let queued = try await push()
+        #expect(queued.state == .queued && queued.nextAttempt == now && queued.reason == nil)
+        let leased = try #require(try await self.fixture.lease("hook").first { $0.push.handle == "new" })
+        #expect(try await push().state == .sending)
+        try await self.fixture.settle(leased, as: .retried(at: now + 60, reason: "HTTP 503"))
+        let retried = try await push()
+        #expect(retried.state == .queued && retried.nextAttempt == now + 60)
+        #expect(retried.reason == "HTTP 503" && retried.attempts == 1 && retried.lane.description == "hook")
+        self.fixture.clock.advance(by: 60)
+        let again = try #require(try await self.fixture.lease("hook").first)
+        try await self.fixture.settle(again, as: .failed(reason: "HTTP 410"))
+        let failed = try await push()
+        #expect(failed.state == .failed && failed.updatedAt == self.fixture.now && failed.nextAttempt == nil)
+        // The list of failed pushes has the id of the claim.
+        let failure = try #require(
+            try await self.reader.failedPushes(since: now, before: nil, limit: 1).first?.delivery.device
+        )
+        #expect(try await self.reader.deviceEntry(failure)?.id.description == "b")
+        #expect(try await self.store.unregister(id, ofUser: self.bob.id))
+        #expect(try await self.reader.claims(ofUser: self.bob.id) == [])
+    }
+
     // MARK: Ends
 
     @Test func aClaimEndsWithItsDeviceOrItsUser() async throws {

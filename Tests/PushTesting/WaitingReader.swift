@@ -103,6 +103,11 @@ package struct WaitingReader: StoreReader {
         return try await self.base.deviceEntry(id)
     }
 
+    package func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry] {
+        await Task.yield()
+        return try await self.base.claims(ofUser: user)
+    }
+
     package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
         await Task.yield()
         return try await self.base.movedDevices(ofUser: user, since: since)

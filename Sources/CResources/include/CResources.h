@@ -20,6 +20,7 @@ extern const struct CResource console_css;
 extern const struct CResource console_js;
 extern const struct CResource devices_js;
 extern const struct CResource dom_js;
+extern const struct CResource failures_js;
 extern const struct CResource icon_svg;
 extern const struct CResource index_html;
 extern const struct CResource lists_js;

@@ -26,7 +26,7 @@ package struct Doctor: Sendable {
     /// All checks, in the order in which an operator should fix them; the network's only if
     /// `online`.
     package func examine(online: Bool) async throws -> [Finding] {
-        var findings = [self.clock, self.disk, self.keyring, self.signingKeys, self.database] + self.certificates
+        var findings = [self.clock, self.disk, self.keyring, self.signingKeys] + self.database + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
         findings += self.configuration.risks.map { risk in
             Finding(risk.grade == .refused ? .fail : .warn, risk.key, risk.reason)
@@ -43,7 +43,7 @@ package struct Doctor: Sendable {
         }.flatMap { $0 }
         // Each provider would tell the same about the clock.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
-        return findings + (await self.eventWebhook(on: loop, online: online))
+        return findings + (await self.eventWebhook(on: loop, online: online)) + (await self.server())
     }
 
     /// The present time; the checks may take minutes.
@@ -163,36 +163,41 @@ package struct Doctor: Sendable {
         }
     }
 
-    private var database: Finding {
+    /// The database, and the pushes in it that wait in vain.
+    private var database: [Finding] {
         let place = self.configuration.storePlace
         guard place.exists else {
-            return Finding(.warn, "database", "\(place) does not exist; the first start creates it")
+            return [Finding(.warn, "database", "\(place) does not exist; the first start creates it")]
         }
         do throws(StoreError) {
             let inspection = try place.inspect()
-            if let line = inspection.damage.first { return Finding(.fail, "database", "\(place) is damaged: \(line)") }
-            if let name = inspection.unknownMigration {
-                return Finding(
-                    .fail,
-                    "database",
-                    "\(place) was written by a newer version, with the migration \(name); use that version"
-                )
-            }
-            if let name = inspection.changedMigration {
-                return Finding(
-                    .fail,
-                    "database",
-                    "\(place) has another migration \(name) than this version; use the version that wrote it"
-                )
-            }
-            if let move = inspection.move { return Finding(.fail, "database", "\(place) \(move)") }
-            if let name = inspection.missingMigrations.first {
-                return Finding(.warn, "database", "\(place) needs the migration \(name); the next start applies it")
-            }
-            return Finding(.ok, "database", "\(place) is intact and up to date")
+            return [self.database(place, inspection)] + self.lanesWithoutSender(inspection.tallies)
         } catch {
-            return Finding(.fail, "database", "\(error)")
+            return [Finding(.fail, "database", "\(error)")]
         }
+    }
+
+    private func database(_ place: any StorePlace, _ inspection: StoreInspection) -> Finding {
+        if let line = inspection.damage.first { return Finding(.fail, "database", "\(place) is damaged: \(line)") }
+        if let name = inspection.unknownMigration {
+            return Finding(
+                .fail,
+                "database",
+                "\(place) was written by a newer version, with the migration \(name); use that version"
+            )
+        }
+        if let name = inspection.changedMigration {
+            return Finding(
+                .fail,
+                "database",
+                "\(place) has another migration \(name) than this version; use the version that wrote it"
+            )
+        }
+        if let move = inspection.move { return Finding(.fail, "database", "\(place) \(move)") }
+        if let name = inspection.missingMigrations.first {
+            return Finding(.warn, "database", "\(place) needs the migration \(name); the next start applies it")
+        }
+        return Finding(.ok, "database", "\(place) is intact and up to date")
     }
 
     private var certificates: [Finding] {

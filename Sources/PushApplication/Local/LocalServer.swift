@@ -38,7 +38,7 @@ struct LocalServer {
             settings: ServerSettings(
                 configuration,
                 // Commands register no devices.
-                platforms: configuration.senders.mapValues { _ in .init(UnusedHandleRule()) }
+                platforms: configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
             ),
             logger: logger,
             workIsWaiting: {},

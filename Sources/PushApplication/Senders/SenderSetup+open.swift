@@ -72,7 +72,8 @@ extension SenderSetup {
             concurrency: 4 * webhook.connections,
             rate: webhook.rate
         )
-        var setup = SenderSetup([lane], rule: .init(WebhookHandleRule()), close: credential.close)
+        let rule = ServerSettings.PlatformRule(WebhookHandleRule(), receiver: webhook.host)
+        var setup = SenderSetup([lane], rule: rule, close: credential.close)
         setup.reload = credential.reload
         return setup
     }

@@ -110,6 +110,17 @@ extension Platform {
     }
 }
 
+extension SenderConfiguration.Webhook {
+    /// The host of the receiver; `nil` if the URL is not valid.
+    var host: String? { OutboundURL(self.url)?.host }
+}
+
+extension SenderConfiguration {
+    /// The host of the operator to which all pushes of the sender go; `nil` if each device names
+    /// its own, or the provider is known.
+    var receiver: String? { if case .webhook(let webhook) = self { webhook.host } else { nil } }
+}
+
 extension SenderConfiguration.WNS {
     /// Microsoft's token endpoint for the kind of app.
     var usualTokenEndpoint: String {

@@ -47,11 +47,11 @@ extension PostgreSQLReader {
     static let deliveriesToUser = """
         with d as (
             select p.device, p.user_id, v.id, p.lane, case when p.owner is null then 'queued' else 'sending' end as state,
-                p.attempts, p.reason, null::int8 as settled_at
+                p.attempts, p.reason, null::int8 as settled_at, p.due_at
             from device v cross join lateral (
                 select * from push where notification_id = $1 and device = v.number offset 0) p where v.user_id = $2
             union all
-            select e.device, e.user_id, v.id, e.lane, e.state, e.attempts, e.reason, e.settled_at
+            select e.device, e.user_id, v.id, e.lane, e.state, e.attempts, e.reason, e.settled_at, null::int8
             from device v cross join lateral (
                 select * from push_end where notification_id = $1 and device = v.number offset 0) e where v.user_id = $2)
         select \(DeliveryColumn.list)
@@ -161,11 +161,11 @@ extension DeliveryStage {
     /// their devices.
     fileprivate static let pushes = """
         (select device, user_id, lane, case when owner is null then 'queued' else 'sending' end as state, attempts, reason,
-            null::int8 as settled_at
+            null::int8 as settled_at, due_at
         from push where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
         order by \(DuePush.byNotification.order) limit $3)
         union all
-        (select device, user_id, lane, state, attempts, reason, settled_at
+        (select device, user_id, lane, state, attempts, reason, settled_at, null::int8
         from push_end where \(DuePush.byNotification.rows(of: "$1", after: "$2"))
         order by \(DuePush.byNotification.order) limit $3)
         order by device limit $3

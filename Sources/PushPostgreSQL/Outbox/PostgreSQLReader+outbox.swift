@@ -59,14 +59,18 @@ extension PostgreSQLReader {
         """
 
     package func tallies() async throws(StoreError) -> [String: Tally] {
-        try await self.read("select lane, state, sum(count)::int8 from tally group by lane, state") { rows in
-            var tallies: [String: Tally] = [:]
-            for row in rows.map({ $0 }) {
-                guard let state = TallyState(rawValue: try row.text(1)) else { continue }
-                tallies[try row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: try row.integer(2))
-            }
-            return tallies
+        try await self.read(Self.tallies) { try Self.tallies(in: $0) }
+    }
+
+    static let tallies = "select lane, state, sum(count)::int8 from tally group by lane, state"
+
+    static func tallies(in rows: Rows) throws -> [String: Tally] {
+        var tallies: [String: Tally] = [:]
+        for row in rows.map({ $0 }) {
+            guard let state = TallyState(rawValue: try row.text(1)) else { continue }
+            tallies[try row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: try row.integer(2))
         }
+        return tallies
     }
 }
 

@@ -30,7 +30,24 @@ extension SQLiteReader {
     static let deviceOfID = """
         select \(columns) from device d cross join user u on u.id = d.user_id
         left join device_push p on p.device = d.number
-        where d.id = ?1 and d.claims_for is null
+        where d.number = (select coalesce(claims_for, number) from device where id = ?1)
+        """
+
+    package func claims(ofUser user: Int64) throws(StoreError) -> [ClaimEntry] {
+        try self.read { db in
+            try db.all(prepared: Self.claims, user) { row -> ClaimEntry? in
+                guard let push = try DeliveryEntry(row, self.sealing) else { return nil }
+                return ClaimEntry(device: row.integer(11), push: push)
+            }.compactMap(\.self)
+        }
+    }
+
+    static let claims = """
+        select d.device, d.user_id, null as id, null as name, d.lane, d.state as stage, d.attempts, d.reason,
+            null as receipt_at, d.settled_at, d.due_at, c.claims_for
+        from device c indexed by device_by_user cross join confirmation f on f.handle_key = c.handle_key
+        cross join delivery d on d.notification_id = f.notification_id and d.device = c.number
+        where c.user_id = ?1 and c.claims_for is not null
         """
 
     private static let columns = "\(StoredDevice.Column.list), \(ListedColumn.list)"

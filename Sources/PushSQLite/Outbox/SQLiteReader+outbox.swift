@@ -46,13 +46,15 @@ extension SQLiteReader {
         """
 
     package func tallies() throws(StoreError) -> [String: Tally] {
-        try self.read { db in
-            var tallies: [String: Tally] = [:]
-            try db.each(prepared: "select lane, state, count from tally") { row in
-                guard let state = TallyState(rawValue: row.text(1)) else { return }
-                tallies[row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: row.integer(2))
-            }
-            return tallies
+        try self.read { try Self.tallies($0) }
+    }
+
+    static func tallies(_ db: Database) throws -> [String: Tally] {
+        var tallies: [String: Tally] = [:]
+        try db.each(prepared: "select lane, state, count from tally") { row in
+            guard let state = TallyState(rawValue: row.text(1)) else { return }
+            tallies[row.text(0), default: Tally()][keyPath: state.member] = Int(clamping: row.integer(2))
         }
+        return tallies
     }
 }

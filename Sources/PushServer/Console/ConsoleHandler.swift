@@ -72,6 +72,7 @@ struct ConsoleFile: Sendable {
         "console.js": ConsoleFile(Self.script, console_js),
         "devices.js": ConsoleFile(Self.script, devices_js),
         "dom.js": ConsoleFile(Self.script, dom_js),
+        "failures.js": ConsoleFile(Self.script, failures_js),
         "icon.svg": ConsoleFile(Self.picture, icon_svg),
         "index.html": ConsoleFile(Self.html, index_html),
         "lists.js": ConsoleFile(Self.script, lists_js),

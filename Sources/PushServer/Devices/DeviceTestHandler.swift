@@ -11,6 +11,9 @@ struct DeviceTestHandler: Handler {
     let poster: NotificationPoster
     /// Signals when the delivery has stored the outcome of pushes.
     let settlements: SettlementWatch
+    let daemon: Daemon
+    /// The names of the platforms that have a sender.
+    let platforms: Set<String>
 
     var routes: [Route] {
         [Route(.post, Paths.deviceTest("{id}"), .atLeast(.device, .send)) { try await self.testDevice($0) }]
@@ -35,7 +38,7 @@ struct DeviceTestHandler: Handler {
             try context.record(.testDevice, of: device.id.description, detail: detail)
         }
         let answer = try await self.settlements.watching(posted.id) { bell in
-            try await self.answer(to: posted.id, at: device.number, context.reader, bell)
+            try await self.answer(to: posted.id, at: device.number, context, for: user, bell)
         }
         return Response(
             uncached: .object([
@@ -50,16 +53,32 @@ struct DeviceTestHandler: Handler {
     private func answer(
         to id: NotificationID,
         at device: Int64,
-        _ reader: any OutboxReader,
+        _ context: RequestContext,
+        for user: User,
         _ bell: Signal?
     ) async throws -> (state: String, reason: String?) {
         let deadline = ContinuousClock.now + Self.testDeadline
         while true {
-            let entry = try await reader.deliveries(of: id, after: device - 1, limit: 1).first
+            let entry = try await context.reader.deliveries(of: id, after: device - 1, limit: 1).first
             if let answer = Self.answer(to: entry, isLate: bell == nil || .now >= deadline) { return answer }
+            if let entry, entry.state == .queued, let reason = self.obstacle(in: entry.lane, context.now, for: user) {
+                return ("queued", reason)
+            }
             await bell?.wait(atMost: min(Self.testPause, max(.zero, deadline - .now)))
             try Task.checkCancellation()
         }
+    }
+
+    /// Why the lane sends nothing now; `nil` if it may send the push, in a paused lane as its
+    /// probe.
+    ///
+    /// Only administrators see the reason of a pause, which may be about other users' devices.
+    private func obstacle(in lane: Lane, _ now: Date, for user: User) -> String? {
+        let pauses = self.daemon.pauses()
+        if let pause = pauses[lane] ?? nil, pause.until <= now { return nil }
+        let diagnosis = Diagnosis(now: now, pauses: pauses, platforms: self.platforms, receivers: [:])
+        guard let (cause, text) = diagnosis.obstacle(in: lane) else { return nil }
+        return cause == .paused && user.role < .admin ? "the provider accepts no pushes now" : text
     }
 
     /// The answer; `nil` as long as the provider may still answer.

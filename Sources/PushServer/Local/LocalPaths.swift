@@ -22,6 +22,4 @@ package enum LocalPaths {
     package static let recipients = "/local/recipients"
     /// Sends a notification.
     package static let notifications = "/local/notifications"
-    /// Explains what became of the pushes of a user, a device or a notification.
-    package static let why = "/local/why"
 }

@@ -8,15 +8,11 @@ internal import SocketHTTP
 /// Lists the failed pushes of all notifications for administrators.
 struct FailureHandler: Handler {
     let reports: ReportReader
-    /// The number of pushes that one read examines for a filter, so that other reports come in
-    /// between.
-    private let pageSize: Int
-    /// The number of pushes that one request examines.
+    /// The number of pushes that one request examines for a filter.
     private let maximumExamined: Int
 
-    init(reports: ReportReader, pageSize: Int = 500, maximumExamined: Int = 5000) {
+    init(reports: ReportReader, maximumExamined: Int = ListScanLimits.maximumSearched) {
         self.reports = reports
-        self.pageSize = pageSize
         self.maximumExamined = maximumExamined
     }
 
@@ -41,40 +37,24 @@ struct FailureHandler: Handler {
         let since = try query.beginning("since", now: context.now) ?? .distantPast
         let filter = try FailureFilter(query)
         let start = try query.start { FailurePlace(cursor: $0) }
-        let page = try await self.page(since: since, before: start, filter, limit: limit)
+        var scan = ListScan<FailedPush, FailurePlace>(
+            after: start,
+            limit: limit,
+            // Without a filter each push is found.
+            step: filter.passesAll ? limit : ListScanLimits.step,
+            maximumSearched: self.maximumExamined,
+            place: \.place,
+            where: filter.passes
+        )
+        try await scan.run { last, count in
+            try await self.reports.run { try await $0.failedPushes(since: since, before: last, limit: count) }
+        }
         return Response(
             page: "Deliveries",
-            page.found.map(\.json),
-            cursor: page.end?.cursor,
-            hasMore: page.hasMore
+            scan.found.map(\.json),
+            cursor: scan.last?.cursor,
+            hasMore: scan.hasMore
         )
-    }
-
-    /// Searches page by page; `end` is the last push that was examined.
-    private func page(
-        since: Date,
-        before start: FailurePlace?,
-        _ filter: FailureFilter,
-        limit: Int
-    ) async throws -> (found: [FailedPush], end: FailurePlace?, hasMore: Bool) {
-        // Without a filter, one more than the limit reveals whether there are more.
-        let size = filter.passesAll ? limit + 1 : self.pageSize
-        var (found, end, examined) = ([FailedPush](), start, 0)
-        while examined < self.maximumExamined {
-            let pushes = try await self.reports.run { [end] in
-                try await $0.failedPushes(since: since, before: end, limit: size)
-            }
-            for push in pushes {
-                if filter.passes(push) {
-                    if found.count == limit { return (found, end, true) }
-                    found.append(push)
-                }
-                end = push.place
-            }
-            if pushes.count < size { return (found, end, false) }
-            examined += size
-        }
-        return (found, end, true)
     }
 }
 

@@ -48,6 +48,7 @@ struct NotificationPoster: Sendable {
             let post = try self.newPost(order, payload, from: sender, now: context.now, once: request, record)
             let outcomes = try await self.store([post], from: sender, in: context.id)
             for outcome in outcomes {
+                try await self.explain(outcome, of: order.audience.app, to: sender, context.reader)
                 if let posted = try self.posted(post.notification, outcome, from: sender) { return posted }
             }
         }
@@ -135,6 +136,24 @@ struct NotificationPoster: Sendable {
         case .idTaken: return nil
         case .unknownUser(let name): throw Problem(.unknownUser, "user \(name) does not exist")
         }
+    }
+
+    /// Throws a problem with the apps of a recipient who does not belong to the notification's.
+    ///
+    /// To senders who are not administrators such a recipient does not exist.
+    private func explain(
+        _ outcome: PostOutcome,
+        of app: AppName,
+        to sender: User,
+        _ reader: any StoreReader
+    ) async throws {
+        guard
+            case .unknownUser(let name) = outcome, sender.role == .admin,
+            let user = try await reader.user(named: name), !user.apps.contains(app)
+        else { return }
+        let apps = user.apps.sorted().map(\.description).joined(separator: ", ")
+        let list = apps.isEmpty ? "the user belongs to no app" : "the user's apps are \(apps)"
+        throw Problem(.unknownUser, "user \(name) does not belong to the app \(app); \(list)")
     }
 
     private func drawID(at now: Date, besides taken: Set<NotificationID>) -> NotificationID {

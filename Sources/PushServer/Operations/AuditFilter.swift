@@ -30,6 +30,17 @@ struct AuditFilter: Sendable {
         }
     }
 
+    /// A search for entries before a number.
+    func scan(before number: Int64?, limit: Int) -> ListScan<AuditEntry, Int64> {
+        ListScan(
+            after: number,
+            limit: limit,
+            place: \.number,
+            size: \.subject.utf8.count,
+            where: self.admits
+        )
+    }
+
     func admits(_ entry: AuditEntry) -> Bool {
         if let action, entry.action != action, entry.action.prefix(while: { $0 != "." }) != action { return false }
         if self.words.isEmpty { return true }

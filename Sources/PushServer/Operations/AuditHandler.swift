@@ -32,7 +32,7 @@ struct AuditHandler: Handler {
             "the number of an audit entry"
         )
         if let filter = try AuditFilter(query) {
-            return try await self.searchAudit(AuditScan(filter, before: before, limit: limit))
+            return try await self.searchAudit(filter.scan(before: before, limit: limit))
         }
         // Reading one more than the limit reveals whether there are more.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
@@ -46,14 +46,10 @@ struct AuditHandler: Handler {
     }
 
     /// The entries that a search finds, in short reads, so that other reports come in between.
-    private func searchAudit(_ search: AuditScan) async throws -> Response {
+    private func searchAudit(_ search: ListScan<AuditEntry, Int64>) async throws -> Response {
         var scan = search
-        while let count = scan.next {
-            scan = try await self.reports.run { [scan] reader in
-                var scan = scan
-                scan.search(try await reader.auditEntries(before: scan.last, limit: count))
-                return scan
-            }
+        try await scan.run { last, count in
+            try await self.reports.run { try await $0.auditEntries(before: last, limit: count) }
         }
         return Response(
             uncached: .object([

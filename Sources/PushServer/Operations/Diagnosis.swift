@@ -8,11 +8,10 @@ struct Diagnosis: Sendable {
     /// The causes, for scripts.
     enum Cause: String, Sendable, CaseIterable {
         // Of users and devices.
-        case unknown
         case userDisabled = "user-disabled"
         case noDevice = "no-device"
         case notRegistered = "not-registered"
-        case retired
+        case unconfirmed, retired
         // Of notifications.
         case noNotification = "no-notification"
         case recalled
@@ -55,6 +54,10 @@ struct Diagnosis: Sendable {
     let pauses: [Lane: Pause?]
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
+    /// The hosts of the platforms whose pushes all go to one URL of the operator's.
+    let receivers: [String: String]
+    /// The pushes of codes by the numbers of the devices that wait for them.
+    var codes: [Int64: DeliveryEntry] = [:]
     /// The number of pushes that are explained one by one.
     static let maximumExplained = 5
     /// The number of a user's retired devices that are explained, the latest.
@@ -78,21 +81,21 @@ struct Diagnosis: Sendable {
         }
         guard let sent else {
             let text = "No stored notification is for \(name): none was sent, or all have expired."
-            return sentences + devices.compactMap(self.explain) + [Sentence(cause: .noNotification, text: text)]
+            return sentences + devices.flatMap(self.explain) + [Sentence(cause: .noNotification, text: text)]
         }
         let states = self.explain(sent)
         sentences += states
         // Then there are no pushes yet, or none any more.
         if states.contains(where: { $0.cause != .findingDevices }) {
-            return sentences + devices.compactMap(self.explain)
+            return sentences + devices.flatMap(self.explain)
         }
         guard let recipient = sent.recipient else {
             let text =
                 "\(name) is not a recipient of notification \(sent.id): its tags match neither the user nor a device of the user."
-            return sentences + devices.compactMap(self.explain) + [Sentence(cause: .notRecipient, text: text)]
+            return sentences + devices.flatMap(self.explain) + [Sentence(cause: .notRecipient, text: text)]
         }
         for device in devices {
-            if let state = self.explain(device) { sentences.append(state) }
+            sentences += self.explain(device)
             if let push = sent.pushes.first(where: { $0.number == device.place.number }) {
                 sentences.append(self.explain(push, of: sent.id, recipient))
             } else if let missing = self.missingPush(to: device, of: sent) {
@@ -116,7 +119,7 @@ struct Diagnosis: Sendable {
         }
         guard !sent.pushes.isEmpty else {
             let text =
-                "Notification \(sent.id) has recipients and no pushes: no device of theirs matched its tags and platforms."
+                "Notification \(sent.id) has recipients, and no pushes: none of their devices matches its tags and platforms."
             return states + [Sentence(cause: .noPush, text: text)]
         }
         if sent.pushes.count <= Self.maximumExplained {
@@ -154,30 +157,33 @@ struct Diagnosis: Sendable {
             return [Sentence(cause: .notificationExpired, text: text)]
         }
         if let sendAt = sent.sendAt {
-            let text = "Notification \(sent.id) is scheduled: it is sent at \(sendAt.rfc3339)."
+            let text = "Notification \(sent.id) is scheduled: the server sends it at \(sendAt.rfc3339)."
             return [Sentence(cause: .scheduled, text: text)]
         }
         if sent.isFindingDevices {
-            let text = "The server still looks up the devices of notification \(sent.id)."
+            let text = "The server is still looking up the devices of notification \(sent.id)."
             return [Sentence(cause: .findingDevices, text: text)]
         }
         return []
     }
 
-    /// Why a device gets no pushes at all; `nil` if it is registered and has a sender.
-    private func explain(_ device: DeviceEntry) -> Sentence? {
+    /// Why a device gets no pushes at all, or not at a new handle; empty if it is registered, and
+    /// has a sender.
+    private func explain(_ device: DeviceEntry) -> [Sentence] {
+        let code = self.codes[device.place.number].map { self.explain(code: $0, of: device) }
         switch device.state {
         case .requested:
-            let text = "The device \(device.id) has an id, and has not registered a handle yet."
-            return Sentence(cause: .notRegistered, device: device.id, text: text)
+            let text = "The device \(device.id) has not registered a handle: its app has only requested the id."
+            return [code ?? Sentence(cause: .notRegistered, device: device.id, text: text)]
         case .retired(let at, let reason):
             let text =
-                "The device \(device.id) was retired at \(at.rfc3339): \(reason). It gets pushes again once its app registers."
-            return Sentence(cause: .retired, device: device.id, text: text)
+                "The device \(device.id) was retired at \(at.rfc3339): \(reason). It gets no pushes until its app registers again."
+            return [Sentence(cause: .retired, device: device.id, text: text)]
         case .registered(let platform, _, _, _):
-            if self.platforms.contains(platform.description) { return nil }
+            let new = code.map { [$0] } ?? []
+            if self.platforms.contains(platform.description) { return new }
             let text = "The device \(device.id) is registered for \(platform), for which the server has no sender."
-            return Sentence(cause: .noSender, device: device.id, text: text)
+            return [Sentence(cause: .noSender, device: device.id, text: text)] + new
         }
     }
 
@@ -190,55 +196,10 @@ struct Diagnosis: Sendable {
         }
         // The search has not come to the device yet.
         if sent.isFindingDevices { return nil }
-        let list = tags.map(\.description).joined(separator: " ")
+        let list = tags.isEmpty ? "no tags" : "tags \(tags.map(\.description).joined(separator: " "))"
         let text =
-            "Notification \(sent.id) has no push to the device \(device.id): its tags or platforms do not match those of the device (\(platform); \(list))."
+            "Notification \(sent.id) has no push to the device \(device.id): its tags or platforms do not match those of the device (platform \(platform), \(list))."
         return Sentence(cause: .tagsDiffer, device: device.id, text: text)
-    }
-
-    /// The state of a push, and the reason.
-    private func explain(_ push: DeliveryEntry, of id: NotificationID, _ recipient: RecipientEntry?) -> Sentence {
-        let owner = push.username.map { "\($0)'s" } ?? "the deleted user's"
-        let device = push.device.map { "\(owner) device \($0)" } ?? "\(owner) deleted device"
-        let (cause, predicate) = self.state(of: push, recipient)
-        return Sentence(
-            cause: cause,
-            device: push.device,
-            text: "The push of notification \(id) to \(device) (\(push.lane)) \(predicate)."
-        )
-    }
-
-    private func state(of push: DeliveryEntry, _ recipient: RecipientEntry?) -> (Cause, String) {
-        let at = push.updatedAt.map { " at \($0.rfc3339)" } ?? ""
-        let reason = push.reason.map { ": \($0)" } ?? ""
-        switch push.state {
-        case .queued: return self.wait(of: push)
-        case .sending: return (.sending, "is being sent")
-        case .accepted:
-            let rest = recipient?.dismissedAt == nil ? ", and the user has not fetched the payload" : ""
-            return (.accepted, "was accepted by the provider\(at)\(rest)")
-        case .fetched: return (.fetched, "was accepted by the provider, and the user fetched the payload\(at)")
-        case .read: return (.read, "was accepted by the provider, and the user read the notification\(at)")
-        case .expired: return (.expired, "expired\(at) before the provider accepted it\(reason)")
-        case .failed: return (.failed, "was refused for good\(at)\(reason)")
-        case .cancelled: return (.cancelled, "was cancelled\(at)\(reason)")
-        }
-    }
-
-    /// Why a push is queued.
-    private func wait(of push: DeliveryEntry) -> (Cause, String) {
-        if !self.platforms.contains(push.lane.platform) {
-            return (.noSender, "waits, because the server has no sender for \(push.lane.platform)")
-        }
-        if let pause = self.pauses[push.lane] ?? nil {
-            let words = pause.reason.isEmpty ? "" : ", the provider says \"\(pause.reason)\""
-            let text =
-                "waits, because the lane \(push.lane) is paused since \(pause.since.rfc3339): \(pause.cause.rawValue)\(words); the next attempt is at \(pause.until.rfc3339)"
-            return (.paused, text)
-        }
-        guard let reason = push.reason else { return (.waiting, "waits to be sent") }
-        if reason == PushReason.away { return (.away, "waits until the device opens an event stream") }
-        return (.retrying, "waits for its next attempt after \(push.attempts), because: \(reason)")
     }
 
     /// The receipts of the user, unless a push has them already.
@@ -250,32 +211,6 @@ struct Diagnosis: Sendable {
         ]
         return times.compactMap { cause, word, time in
             time.map { Sentence(cause: cause, text: "\(name) \(word) notification \(sent.id) at \($0.rfc3339).") }
-        }
-    }
-
-    /// Many pushes, those with the same cause together, the most frequent first.
-    private func groups(of pushes: [DeliveryEntry], isWhole: Bool) -> [Sentence] {
-        struct Group: Hashable {
-            let cause: Cause
-            let lane: Lane
-            let reason: String?
-        }
-        var counts: [Group: Int] = [:]
-        for push in pushes {
-            let cause = self.state(of: push, nil).0
-            let reason = cause == .paused ? (self.pauses[push.lane] ?? nil)?.reason : push.reason
-            counts[Group(cause: cause, lane: push.lane, reason: reason), default: 0] += 1
-        }
-        let sorted = counts.sorted {
-            ($1.value, $0.key.cause.rawValue, $0.key.lane.description, $0.key.reason ?? "")
-                < ($0.value, $1.key.cause.rawValue, $1.key.lane.description, $1.key.reason ?? "")
-        }
-        let first = isWhole ? "" : "Of the first \(pushes.count) pushes: "
-        return sorted.map { group, count in
-            let reason = group.reason.map { ": \($0)" } ?? ""
-            let noun = count == 1 ? "push" : "pushes"
-            let text = "\(first)\(count) \(noun) in the lane \(group.lane): \(group.cause.rawValue)\(reason)."
-            return Sentence(cause: group.cause, text: text)
         }
     }
 }

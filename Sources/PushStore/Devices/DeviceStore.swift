@@ -17,8 +17,13 @@ package protocol DeviceReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
-    /// The registration with that id in any state; `nil` if the id was not issued, or was deleted.
+    /// The registration with that id in any state, or the one of the claim with that id; `nil` if
+    /// the id was not issued, or was deleted.
     func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
+
+    /// The last push of a code to each handle that the user's devices have claimed and not
+    /// confirmed.
+    func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry]
 
     /// The user's registrations whose handles were registered by other accounts after `since`,
     /// newest first.

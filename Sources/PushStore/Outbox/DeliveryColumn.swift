@@ -4,7 +4,7 @@ internal import PushCore
 /// The columns of a push in lists; queries call the tables `d`, `v` (its device), `u` (its user)
 /// and `r` (the user's receipt).
 package enum DeliveryColumn: Int32, SelectedColumn {
-    case number, user, device, name, lane, stage, attempts, reason, receiptAt, settledAt
+    case number, user, device, name, lane, stage, attempts, reason, receiptAt, settledAt, dueAt
 
     package var sql: String {
         switch self {
@@ -18,6 +18,7 @@ package enum DeliveryColumn: Int32, SelectedColumn {
         case .reason: "d.reason"
         case .receiptAt: "coalesce(r.read_at, r.fetched_at)"
         case .settledAt: "d.settled_at"
+        case .dueAt: "d.due_at"
         }
     }
 }
@@ -44,6 +45,8 @@ extension DeliveryEntry {
             state: state,
             attempts: Int(clamping: try row.integer(DeliveryColumn.attempts)),
             updatedAt: try (receiptAt ?? row.optionalInteger(DeliveryColumn.settledAt)).map(Date.init(milliseconds:)),
+            nextAttempt: try state == .queued
+                ? row.optionalInteger(DeliveryColumn.dueAt).map(Date.init(milliseconds:)) : nil,
             reason: try row.optionalText(DeliveryColumn.reason)
         )
     }
@@ -51,7 +54,7 @@ extension DeliveryEntry {
 
 /// The columns of a failed push in lists, which needs no receipt.
 package enum FailedColumn: Int32, SelectedColumn {
-    case notification = 10
+    case notification = 11
 
     package var sql: String { "d.notification_id" }
 
@@ -59,7 +62,7 @@ package enum FailedColumn: Int32, SelectedColumn {
         DeliveryColumn.allCases.map { column in
             switch column {
             case .stage: "d.state"
-            case .receiptAt: "cast(null as bigint)"
+            case .receiptAt, .dueAt: "cast(null as bigint)"
             default: column.sql
             }
         }.joined(separator: ", ") + ", " + Self.list

@@ -16,6 +16,8 @@ package struct DeliveryEntry: Sendable, Hashable {
     package let attempts: Int
     /// When the push ended, or when the user fetched or read the notification; `nil` before.
     package let updatedAt: Date?
+    /// When a queued push is due; `nil` if it waits for its device, or does not wait.
+    package let nextAttempt: Date?
     /// The provider's words for the last refusal, or why the push waits or was cancelled.
     package let reason: String?
 

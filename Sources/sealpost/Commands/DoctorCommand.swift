@@ -8,7 +8,8 @@ struct DoctorCommand: AsyncParsableCommand {
         abstract: "Check configuration, database, keys, certificates and credentials.",
         discussion: """
             One line for each check: ok, warn or fail, what was looked at, and what was found. Changes nothing, and may be \
-            run beside the server. Root's looks as the user whose files these are. The exit code is 1 if any check fails.
+            run beside the server, which it also asks for its state. Root's looks as the user whose files these are. The exit code is 1 if \
+            any check fails.
             """
     )
 

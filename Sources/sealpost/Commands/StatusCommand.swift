@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import PushAPI
 import PushApplication
 
@@ -64,12 +65,25 @@ struct StatusReport {
             "queue: \(pending) \(pending == 1 ? "push" : "pushes") pending, \(count) \(count == 1 ? "notification" : "notifications") scheduled\(next)"
     }
 
-    /// The sums of the steps of the last hour in which the server ran.
+    /// The sums of the steps of the last hour in which the server ran, and their time.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
+        let steps = history.elements("Posted")
+        guard
+            let first = steps.firstIndex(where: { $0 != .null }), let end = Self.time(history, "End")
+        else { return "last hour: nothing is counted yet; the first counts come half a minute after the start" }
+        let start = end - Double(steps.count - first) * Double(Self.number(history, "Seconds"))
         func sum(_ name: String) -> Int { history.elements(name).reduce(0) { $0 + ($1.integer ?? 0) } }
         return
-            "last hour: \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"
+            "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"
+    }
+
+    /// When a paused lane tries again. Its pause may have ended while no push was due.
+    private func nextAttempt(of lane: JSONValue, _ pause: JSONValue) -> String {
+        if let until = Self.time(pause, "Until"), let now = Self.time(self.status, "Now"), until <= now {
+            return Self.number(lane, "OverdueSeconds") > 0 ? "is due now" : "comes with the next push that is due"
+        }
+        return "is at \(pause.field("Until"))"
     }
 
     private func lane(_ lane: JSONValue) -> String {
@@ -85,7 +99,7 @@ struct StatusReport {
         if lane["HasSender"] == .bool(false), pending > 0 { text += "; it has no sender, so its pushes wait" }
         if let pause = lane["Pause"], pause != .null {
             text += "; paused since \(pause.field("Since")), \(pause.field("Cause")): \(pause.field("Reason"))"
-            text += "; next attempt at \(pause.field("Until"))"
+            text += "; the next attempt \(self.nextAttempt(of: lane, pause))"
         }
         return text
     }
@@ -99,6 +113,11 @@ struct StatusReport {
         let here = node["IsThis"] == .bool(true) ? ", this one" : ""
         return
             "server \(node.field("Name")): \(node.field("State"))\(here), \(node.field("Version")), last heard at \(node.field("HeardAt"))"
+    }
+
+    /// `nil` if a newer server has another form.
+    private static func time(_ value: JSONValue, _ name: String) -> Date? {
+        value[name]?.text.flatMap(Date.init(rfc3339:))
     }
 
     private static func number(_ value: JSONValue, _ name: String) -> Int { value[name]?.integer ?? 0 }

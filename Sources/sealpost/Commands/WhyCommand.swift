@@ -2,7 +2,6 @@ import ArgumentParser
 import PushAPI
 import PushApplication
 import PushCore
-import PushServer
 
 struct WhyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,7 +11,7 @@ struct WhyCommand: AsyncParsableCommand {
             \(localDiscussion)
 
             For a user or a device the command explains the newest notification, unless --notification names another one. Without a \
-            server it does not know the pauses of lanes.
+            server it does not know the pauses of lanes. The exit code is 1 if there is no such user, device and notification.
             """
     )
 
@@ -33,7 +32,7 @@ struct WhyCommand: AsyncParsableCommand {
             // The server would take an empty segment of the path for another path.
             guard !self.subject.isEmpty else { throw ValidationError("the user, device or notification is empty") }
             let query = self.notification.map { "?notification=\($0)" } ?? ""
-            let target = "\(LocalPaths.why)/\(Administration.encoded(self.subject))\(query)"
+            let target = Paths.why(Administration.encoded(self.subject)) + query
             try await withAdministration(try self.options.load()) { administration in
                 let answer = try await administration.ask("GET", target) ?? .null
                 self.output.show(answer, answer.elements("Sentences").map { $0.field("Text") })

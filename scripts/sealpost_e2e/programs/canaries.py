@@ -228,6 +228,7 @@ def tour_devices(caller, hook):
     send("GET /api/devices", query=f"?user={caller.name}")
     send("GET /api/why/{id}", caller.name)
     send("GET /api/deliveries", query=f"?state=failed&since=1h&user={caller.name}")
+    send("GET /api/why/{id}", caller.name)
     send("DELETE /api/devices/{id}", device)
     send("DELETE /api/register/{id}", device)
 

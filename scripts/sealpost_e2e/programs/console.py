@@ -28,12 +28,12 @@ SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 THEMES = ("light", "dark")
 # Seconds for the slowest answer of a view, on a busy machine.
 SLOWEST = 1.0
-# Entries of the audit that one request searches: Sources/PushServer/Operations/AuditScan.swift.
+# Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
 SEARCHED = 5_000
 SECRET = "biopsy-4711"
 ADMINISTRATOR = "boss"
 VIEWER = "vera"
-VIEWS = ("overview", "notifications", "users", "devices", "tokens", "audit")
+VIEWS = ("overview", "notifications", "failures", "users", "devices", "tokens", "audit")
 FAULTS = (
     'apns always: status 403 body {"reason":"InvalidProviderToken"}',
     "wns next 1: status 503 retry-after 900",
@@ -42,7 +42,7 @@ FAULTS = (
 )
 # A server with only its first administrator.
 EMPTY = {
-    "overview": "The last hour", "notifications": "Nothing was sent lately", "users": ADMINISTRATOR, "devices": "There are no devices",
+    "overview": "The last hour", "notifications": "Nothing was sent lately", "failures": "No push has failed", "users": ADMINISTRATOR, "devices": "There are no devices",
     "tokens": ADMINISTRATOR, "audit": "added the user",
 }
 KEYS = {
@@ -523,6 +523,16 @@ def follow_single_push(operator, site):
         raise Wrong(f"a push was said to be cancelled: {counts}")
 
 
+def follow_failures(operator):
+    """Filters the failed pushes, and has one explained."""
+    operator.do(
+        "go failures", "has UNREGISTERED", "has dr-frank", "enter User: anna", "has No push has failed", "judge no failed push",
+        "enter User: dr-frank", "has UNREGISTERED", "press [aria-label^='Explain what became of the push']", "has failed for good at",
+        "judge an explanation", "click Done", "go users/anna", "press [aria-label='Explain what became of the pushes to anna']",
+        "has What became of the pushes to anna", "judge the explanation of a user", "key Escape",
+    )
+
+
 def follow_users(operator, site, number):
     name = f"new.user{number}"
     operator.do(
@@ -733,6 +743,7 @@ def go_through(site, base, daemon, options):
                         times.setdefault(view, {})[path] = max(times.get(view, {}).get(path, 0), seconds)
                 follow_overview(operator, number == 0)
                 follow_notifications(operator, site)
+                follow_failures(operator)
                 follow_users(operator, site, number)
                 follow_codes(operator, site, number)
                 follow_devices(operator, site, number)

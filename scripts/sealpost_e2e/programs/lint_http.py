@@ -144,6 +144,7 @@ def tour(site, hook):
     call(308, "GET /console", user=None)
     call(200, "GET /console/", user=None)
     call(200, "GET /console/{id}", "/console/console.js", user=None)
+    call(200, "GET /api/why/{id}", "/api/why/root")
     call(204, "POST /api/lanes/retry", body={"Lane": "hook"})
     call(403, "POST /api/setup", user=None, body={"Code": "x", "Name": "y", "Password": "z"})
     call(403, "POST /api/enrolment", user=None, body={"Code": "x"})

@@ -1,7 +1,7 @@
 // Actions: buttons that are busy meanwhile, messages about outcomes, and dialogs that ask first.
 
 import {VERBATIM, h} from './dom.js';
-import {Problem} from './api.js';
+import {Problem, ask as request, path} from './api.js';
 import {span} from './words.js';
 
 const place = document.getElementById('outcome');
@@ -127,7 +127,6 @@ export function ask({title, text, submit, kind = 'danger', typed, fields = [], p
 
 /** Shows a secret once: only the dialog holds it. */
 export function reveal({title, name, secret, text, note, told}) {
-  const opener = document.activeElement;
   const output = h('output.secret.mono', {tabindex: '0', 'aria-label': name}, secret);
   const copy = actionButton('Copy', async () => {
     try {
@@ -138,14 +137,28 @@ export function reveal({title, name, secret, text, note, told}) {
       copy.textContent = 'Selected: copy it with the keyboard';
     }
   }, {kind: 'primary'});
-  const dialog = h('dialog', {'aria-labelledby': 'reveal-title', onclose: () => {
-    dialog.remove();
-    opener?.focus();
-    tell(told);
-  }},
-  h('h2', {id: 'reveal-title'}, title), h('p', {}, text), output, h('p.small', {}, note),
-  h('div.row', {}, copy, h('button', {type: 'button', onclick: () => dialog.close()}, 'Done')));
-  document.body.append(dialog);
-  dialog.showModal();
+  inform({
+    title, actions: copy, onclose: () => tell(told),
+    content: [h('p', {}, text), output, h('p.small', {}, note)],
+  });
   copy.focus();
 }
+
+/** Shows elements in a dialog. */
+function inform({title, content, actions = null, onclose = () => {}}) {
+  const opener = document.activeElement;
+  const dialog = h('dialog', {'aria-labelledby': 'inform-title', onclose: () => {
+    dialog.remove();
+    opener?.focus();
+    onclose();
+  }}, h('h2', {id: 'inform-title'}, title), content, h('div.row', {}, actions, h('button', {type: 'button', onclick: () => dialog.close()}, 'Done')));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+/** A button that explains what became of pushes; `subject` is a user, a device or a notification. */
+export const whyButton = (subject, about, notification) => actionButton('Explain', async () => {
+  const {Sentences} = await request('GET', path(['why', subject], {notification}));
+  // The dialog gives the focus back to the button, so the button must be enabled first.
+  setTimeout(() => inform({title: `What became of ${about}`, content: Sentences.map(({Text}) => h('p', {}, Text))}));
+}, {kind: 'quiet', name: `Explain what became of ${about}`, key: `explain ${subject}`});

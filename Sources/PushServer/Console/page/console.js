@@ -2,6 +2,7 @@
 
 import * as audit from './audit.js';
 import * as devices from './devices.js';
+import * as failures from './failures.js';
 import * as notifications from './notifications.js';
 import * as overview from './overview.js';
 import * as tokens from './tokens.js';
@@ -11,7 +12,7 @@ import {actionButton, explain, form, hush, problemBox, tell} from './act.js';
 import {field, h, update} from './dom.js';
 import {clockTime, span} from './words.js';
 
-const VIEWS = {overview, notifications, users, devices, tokens, audit};
+const VIEWS = {overview, notifications, failures, users, devices, tokens, audit};
 const main = document.getElementById('main');
 const bar = document.getElementById('bar');
 let current = null;

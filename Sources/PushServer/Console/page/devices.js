@@ -1,7 +1,7 @@
 // Devices: the registrations, and ending one.
 
 import {ask, canManage, path} from './api.js';
-import {actionButton, ask as askFirst, form, tell} from './act.js';
+import {actionButton, ask as askFirst, form, tell, whyButton} from './act.js';
 import {VERBATIM, badge, empty, field, h, table} from './dom.js';
 import {list} from './lists.js';
 import {ago, platformName} from './words.js';
@@ -38,7 +38,7 @@ export function deviceList(place, user, page) {
     },
     draw: (devices, reload) => devices.length
       ? [h('p.small', {'data-key': 'words'}, 'A retired registration has ended: its app must register again. Topics are tags that the device has chosen.'), table(user ? `Devices of ${user}` : 'Devices', [
-        ['Device'], ...(user ? [] : [['User']]), ['Platform'], ['State'], ['Topics'], ['Registered'], ['Last push'], ['Last fetch'], ...(canManage() ? [['Action', {kind: 'action'}]] : []),
+        ['Device'], ...(user ? [] : [['User']]), ['Platform'], ['State'], ['Topics'], ['Registered'], ['Last push'], ['Last fetch'], ['Action', {kind: 'action'}],
       ], devices.map(device => ({key: device.Id, cells: cells(device, user, reload)})))]
       : empty(user ? `${user} has no devices` : 'There are no devices', 'A device appears here with its first request for a registration.'),
   });
@@ -54,7 +54,7 @@ function cells(device, user, reload) {
     [badge(state, tone), device.Reason ? h('span.small.below', {}, device.Reason) : null],
     topics.length ? h('span.tags', {}, topics.map(tag => h('span.tag', {}, tag))) : '—',
     ago(device.RegisteredAt), ago(device.LastPush), h('span', {title: 'By any device of the user'}, ago(device.LastFetch)),
-    ...(canManage() ? [device.State === 'retired' ? '' : [device.State === 'registered' ? test(device) : null, h('button.quiet.danger', {type: 'button', 'aria-label': `Unregister the device ${device.Id.slice(0, 8)} of ${device.User}`, onclick: () => askFirst({
+    [whyButton(device.Id, `the pushes to device ${device.Id.slice(0, 8)}`), !canManage() || device.State === 'retired' ? null : [device.State === 'registered' ? test(device) : null, h('button.quiet.danger', {type: 'button', 'aria-label': `Unregister the device ${device.Id.slice(0, 8)} of ${device.User}`, onclick: () => askFirst({
       title: `Unregister a device of ${device.User}?`, submit: 'Unregister',
       text: ['Its waiting pushes are cancelled. The device can register again: to keep the user out, disable the user.', `Device ${device.Id}`],
       perform: async () => {
@@ -62,7 +62,7 @@ function cells(device, user, reload) {
         await reload();
         return `The device of ${device.User} is unregistered.`;
       },
-    })}, 'Unregister')]] : []),
+    })}, 'Unregister')]],
   ];
 }
 

@@ -1,7 +1,7 @@
 // Notifications: the recent ones, and the outcome of each push of one. The page requests no payloads.
 
 import {Problem, ask, canManage, path} from './api.js';
-import {actionButton, ask as askFirst, form} from './act.js';
+import {actionButton, ask as askFirst, form, whyButton} from './act.js';
 import {badge, empty, field, h, table, update} from './dom.js';
 import {ago, at, count, platformName, plural} from './words.js';
 
@@ -91,7 +91,7 @@ async function showOne(page, id) {
       return `Notification ${id} is recalled.`;
     },
   })}, 'Recall');
-  page.heading(`Notification ${id}`, recall);
+  page.heading(`Notification ${id}`, whyButton(id, `notification ${id}`), recall);
   let counted = null;
   return page.every(5, () => load(id, wanted, page.signal).catch(problem => {
     if (problem.status !== 404) throw problem;
@@ -164,13 +164,17 @@ function pushTable(pushes, id, refresh) {
   return table('The pushes of this notification, one for each device', [
     ['Device'], ['User'], ['Platform'], ['State'], ['Attempts', {kind: 'number'}], ['Reason'], ['When'], ...(canAct ? [['Action', {kind: 'action'}]] : []),
   ], pushes.map((push, index) => ({key: push.Device ?? `gone ${index}`, cells: [
-    push.Device ? h('span.mono', {title: push.Device}, `${push.Device.slice(0, 8)}…`) : 'gone',
-    push.User ? h('a', {href: `#/users/${encodeURIComponent(push.User)}`}, push.User) : 'gone',
-    [platformName(push.Platform), push.App === 'default' ? null : ` · ${push.App}`],
-    badge(push.State, TONES[push.State]), count(push.Attempts), push.Reason ? h('span.mono.wrap', {}, push.Reason) : '—', ago(push.UpdatedAt),
+    ...owner(push), badge(push.State, TONES[push.State]), count(push.Attempts), push.Reason ? h('span.mono.wrap', {}, push.Reason) : '—', ago(push.UpdatedAt),
     ...(canAct ? [isWaiting(push) ? actions(push, id, refresh) : ''] : []),
   ]})));
 }
+
+/** The cells with the device, the user and the platform of a push. */
+export const owner = push => [
+  push.Device ? h('span.mono', {title: push.Device}, `${push.Device.slice(0, 8)}…`) : 'gone',
+  push.User ? h('a', {href: `#/users/${encodeURIComponent(push.User)}`}, push.User) : 'gone',
+  [platformName(push.Platform), push.App === 'default' ? null : ` · ${push.App}`],
+];
 
 const isWaiting = push => push.State === 'queued' && push.Device;
 

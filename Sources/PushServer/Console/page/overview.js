@@ -39,7 +39,9 @@ function render(page, status) {
 function troublesOf(status, now) {
   const found = status.Troubles.map(text => ['bad', `${text[0].toUpperCase()}${text.slice(1)}.`.replace(/\.\.$/, '.'), '']);
   for (const lane of status.Lanes) {
-    if (lane.Pause) {
+    if (isStranded(lane)) {
+      found.push(['bad', `The lane ${lane.Name} has no sender.`, `${plural(lane.Pending, 'push waits', 'pushes wait')} in it. Configure the sender again, or they expire.`]);
+    } else if (lane.Pause) {
       const [what] = CAUSES[lane.Pause.Cause] ?? ['accepts no pushes'];
       found.push([NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn',
         `The lane ${lane.Name} is paused: its provider ${what}.`, `${plural(lane.Pending, 'push waits', 'pushes wait')} in it.`]);
@@ -112,7 +114,9 @@ function figures(end, {posted, accepted, failed, fetched, pending}) {
 
 // MARK: Lanes
 
-const rank = lane => lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 0 : 1) : lane.OverdueSeconds > LATE ? 2 : 3;
+/** Whether pushes wait in the lane, and nobody sends them. */
+const isStranded = lane => !lane.HasSender && lane.Pending > 0;
+const rank = lane => isStranded(lane) ? 0 : lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 0 : 1) : lane.OverdueSeconds > LATE ? 2 : 3;
 
 function lanes(page, status, now) {
   const sorted = [...status.Lanes].sort((one, other) => rank(one) - rank(other) || other.Pending - one.Pending || one.Name.localeCompare(other.Name));
@@ -139,10 +143,10 @@ function laneTable(caption, lanes, page, now) {
 function laneRows(lane, page, now) {
   const late = lane.OverdueSeconds;
   const lateness = late < 1 ? '—' : late > VERY_LATE ? badge(span(late), 'bad') : late > LATE ? badge(span(late), 'warn') : span(late);
-  const tone = lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn') : late > LATE ? 'warn' : 'good';
+  const tone = !lane.HasSender ? isStranded(lane) ? 'bad' : 'plain' : lane.Pause ? (NEEDS_HELP.has(lane.Pause.Cause) ? 'bad' : 'warn') : late > LATE ? 'warn' : 'good';
   const row = {key: lane.Name, cells: [
-    h('span.mono', {}, lane.Name), badge(lane.Pause ? 'Paused' : late > LATE ? 'Behind' : 'Running', tone), count(lane.Pending), lateness, lane.OldestSeconds < 1 ? '—' : `${span(lane.OldestSeconds)} ago`,
-    count(lane.Accepted), lane.Failed ? h('span.strong', {}, count(lane.Failed)) : '0', count(lane.Expired), count(lane.Cancelled),
+    h('span.mono', {}, lane.Name), badge(!lane.HasSender ? 'No sender' : lane.Pause ? 'Paused' : late > LATE ? 'Behind' : 'Running', tone), count(lane.Pending), lateness, lane.OldestSeconds < 1 ? '—' : `${span(lane.OldestSeconds)} ago`,
+    count(lane.Accepted), lane.Failed ? h('a.strong', {href: '#/failures'}, count(lane.Failed)) : '0', count(lane.Expired), count(lane.Cancelled),
   ]};
   return lane.Pause ? [row, pauseRow(lane, page, now)] : [row];
 }

@@ -1,7 +1,7 @@
 // Users: the list, adding one, and the rights of one.
 
 import {ask, canManage, path, session} from './api.js';
-import {actionButton, ask as askFirst, explain, form, reveal, tell} from './act.js';
+import {actionButton, ask as askFirst, explain, form, reveal, tell, whyButton} from './act.js';
 import {deviceList} from './devices.js';
 import {VERBATIM, badge, empty, field, h, table} from './dom.js';
 import {list} from './lists.js';
@@ -107,7 +107,7 @@ async function showOne(page, name) {
     page.content.replaceChildren(empty(`There is no user ${name}`, 'The user was deleted, or the name is misspelt.', h('a', {href: '#/users'}, 'All users')));
     return undefined;
   }
-  page.heading(user.Name);
+  page.heading(user.Name, whyButton(user.Name, `the pushes to ${user.Name}`));
   const devices = h('div', {}, h('p.loading', {}, 'Loading…'));
   const facts = h('dl.facts.flat'), tags = h('div'), may = h('div');
   const drawFacts = () => facts.replaceChildren(...[['Role', roleName(user.Role)], ['Apps', apps(user)], ['State', user.Disabled ? badge('Disabled', 'warn') : badge('Active', 'good')], ['Added', at(user.CreatedAt)], ['Password', user.HasPassword ? 'yes' : 'none'], ['Last push', ago(user.LastPush)], ['Last fetch', ago(user.LastFetch)]]

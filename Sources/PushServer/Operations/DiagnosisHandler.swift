@@ -6,13 +6,13 @@ internal import PushStore
 internal import SocketHTTP
 
 /// Explains a user, a device or a notification: reads its state, and has `Diagnosis` decide.
-struct WhyHandler: Handler {
+struct DiagnosisHandler: Handler {
     let reports: ReportReader
     let daemon: Daemon
     /// The names of the platforms that have a sender.
     let platforms: Set<String>
-    /// Whether it serves the local admin socket, under a path of its own.
-    var isLocal = false
+    /// The hosts of the platforms whose pushes all go to one URL of the operator's.
+    let receivers: [String: String]
     /// The largest number of a user's devices that are read.
     private static let maximumDevices = 500
     /// The largest number of a notification's pushes that are read.
@@ -21,9 +21,8 @@ struct WhyHandler: Handler {
     private static let latest = 20
 
     var routes: [Route] {
-        let path = self.isLocal ? LocalPaths.why : Paths.why
-        return [
-            Route(.get, "\(path)/{id}", .atLeast(.admin, .manage, seeing: .view), query: ["notification"]) {
+        [
+            Route(.get, Paths.why("{id}"), .atLeast(.admin, .manage, seeing: .view), query: ["notification"]) {
                 try await self.explain($0)
             }
         ]
@@ -37,36 +36,46 @@ struct WhyHandler: Handler {
             }
             return id
         }
-        let now = context.now
-        let diagnosis = Diagnosis(now: now, pauses: self.daemon.pauses(), platforms: self.platforms)
-        let (kind, sentences) = try await self.reports.run { reader in
+        let diagnosis = Diagnosis(
+            now: context.now,
+            pauses: self.daemon.pauses(),
+            platforms: self.platforms,
+            receivers: self.receivers
+        )
+        let found = try await self.reports.run { reader in
             try await Self.sentences(about: subject, id, diagnosis, reader)
         }
-        guard kind != nil || self.isLocal else { throw Problem(.notFound, sentences.first?.text) }
+        guard let (kind, sentences) = found else {
+            throw Problem(.notFound, "there is no user, no device and no notification \(subject)")
+        }
         return Response(
             uncached: .object([
-                .init("Subject", .string(subject)), .init("Kind", kind.map { .string($0) } ?? .null),
+                .init("Subject", .string(subject)), .init("Kind", .string(kind)),
                 .init("Sentences", .array(sentences.map(\.json))),
             ])
         )
     }
 
-    /// The subject is the first that exists of a user, a device and a notification.
+    /// The subject is the first that exists of a user, a device and a notification; `nil`: none
+    /// exists.
     private static func sentences(
         about subject: String,
         _ notification: NotificationID?,
-        _ diagnosis: Diagnosis,
+        _ base: Diagnosis,
         _ reader: any StoreReader
-    ) async throws -> (kind: String?, sentences: [Diagnosis.Sentence]) {
+    ) async throws -> (kind: String, sentences: [Diagnosis.Sentence])? {
+        var diagnosis = base
         if let name = Username(subject), let user = try await reader.user(named: name) {
             let devices = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
             let sent = try await Self.sent(notification, to: user, reader)
+            diagnosis.codes = try await Self.codes(of: user, reader)
             return ("user", diagnosis.explain(user, devices, sent))
         }
         if let id = RegistrationID(subject), let device = try await reader.deviceEntry(id),
             let user = try await reader.user(named: device.username)
         {
             let sent = try await Self.sent(notification, to: user, reader)
+            diagnosis.codes = try await Self.codes(of: user, reader)
             return ("device", diagnosis.explain(user, [device], sent))
         }
         if let id = NotificationID(subject), notification == nil {
@@ -76,8 +85,11 @@ struct WhyHandler: Handler {
             sent.pushes = Array(pushes.prefix(Self.maximumPushes))
             return ("notification", diagnosis.explain(sent, isWhole: pushes.count <= Self.maximumPushes))
         }
-        let text = "There is no user, no device and no notification \(subject)."
-        return (nil, [Diagnosis.Sentence(cause: .unknown, text: text)])
+        return nil
+    }
+
+    private static func codes(of user: User, _ reader: any StoreReader) async throws -> [Int64: DeliveryEntry] {
+        Dictionary(try await reader.claims(ofUser: user.id).map { ($0.device, $0.push) }) { first, _ in first }
     }
 
     /// The given notification, or else the newest, to one user; `nil` if none is for the user.

@@ -6,8 +6,9 @@ import Testing
 
 @testable import PushServer
 
-/// A search goes through the audit in bounded steps, so that it does not block other work.
-@Suite(.timeLimit(.minutes(5))) struct AuditScanTests {
+/// A search goes through a list, here the audit, in bounded steps, so that it does not block other
+/// work.
+@Suite(.timeLimit(.minutes(5))) struct ListScanTests {
     /// Makes entries numbered from `count` down to 1. Every hundredth is about bob; the others
     /// are about `subject`.
     private func audit(_ count: Int, subject: String = "7") -> [AuditEntry] {
@@ -26,44 +27,51 @@ import Testing
         }
     }
 
-    private func scan(_ query: String, before: Int64? = nil, limit: Int = 100) throws -> AuditScan {
-        AuditScan(try #require(try AuditFilter(Query(query))), before: before, limit: limit)
+    private typealias Scan = ListScan<AuditEntry, Int64>
+
+    private func scan(_ query: String, before: Int64? = nil, limit: Int = 100) throws -> Scan {
+        try #require(try AuditFilter(Query(query))).scan(before: before, limit: limit)
     }
 
     /// Goes through `audit` to the end of one request. Returns the number of entries of each
     /// read.
-    private func run(_ scan: inout AuditScan, _ audit: [AuditEntry]) -> [Int] {
+    private func run(_ scan: inout Scan, _ audit: [AuditEntry]) async throws -> [Int] {
         var reads: [Int] = []
-        while let next = scan.next {
-            let last = scan.last ?? .max
-            let page = Array(audit.drop { $0.number >= last }.prefix(next))
+        try await scan.run { last, count in
+            let page = Array(audit.drop { $0.number >= last ?? .max }.prefix(count))
             reads.append(page.count)
-            scan.search(page)
+            return page
         }
         return reads
     }
 
-    @Test func aSearchReadsALimitedNumberOfEntriesInShortReads() throws {
+    @Test func aSearchReadsALimitedNumberOfEntriesInShortReads() async throws {
         var scan = try self.scan("words=nobody")
-        let reads = self.run(&scan, self.audit(AuditScan.maximumSearched + 1))
-        #expect(reads == Array(repeating: AuditScan.step + 1, count: AuditScan.maximumSearched / AuditScan.step))
-        #expect(scan.searched == AuditScan.maximumSearched && scan.found.isEmpty)
+        let reads = try await self.run(&scan, self.audit(ListScanLimits.maximumSearched + 1))
+        #expect(
+            reads
+                == Array(
+                    repeating: ListScanLimits.step + 1,
+                    count: ListScanLimits.maximumSearched / ListScanLimits.step
+                )
+        )
+        #expect(scan.searched == ListScanLimits.maximumSearched && scan.found.isEmpty)
         #expect(scan.hasMore && scan.last == 2)
     }
 
-    @Test func aSearchReadsFewerEntriesIfTheyNameManyNotifications() throws {
+    @Test func aSearchReadsFewerEntriesIfTheyNameManyNotifications() async throws {
         let batch = Array(repeating: "1234567890123456789", count: 500).joined(separator: " ")
         var scan = try self.scan("words=nobody")
-        let reads = self.run(&scan, self.audit(AuditScan.maximumSearched, subject: batch))
-        #expect(reads == [AuditScan.step + 1] && scan.searched == AuditScan.step && scan.hasMore)
+        let reads = try await self.run(&scan, self.audit(ListScanLimits.maximumSearched, subject: batch))
+        #expect(reads == [ListScanLimits.step + 1] && scan.searched == ListScanLimits.step && scan.hasMore)
     }
 
-    @Test func theNextSearchContinuesWhereTheLastOneStopped() throws {
-        let audit = self.audit(AuditScan.maximumSearched + 150)
+    @Test func theNextSearchContinuesWhereTheLastOneStopped() async throws {
+        let audit = self.audit(ListScanLimits.maximumSearched + 150)
         var first = try self.scan("words=bob", limit: 500)
-        _ = self.run(&first, audit)
+        _ = try await self.run(&first, audit)
         var second = try self.scan("words=bob", before: first.last, limit: 500)
-        _ = self.run(&second, audit)
+        _ = try await self.run(&second, audit)
         #expect(first.hasMore && !second.hasMore)
         #expect(second.searched == 150 && second.last == 1)
         let found = (first.found + second.found).map(\.number)
@@ -73,12 +81,12 @@ import Testing
     /// Covers audits from empty to slightly more than two reads, and each position of the last
     /// match.
     @Test(arguments: [0, 1, 99, 100, 101, 499, 500, 501, 1000, 1001], [1, 2, 5])
-    func pagesNeitherRepeatNorMissAnEntry(count: Int, limit: Int) throws {
+    func pagesNeitherRepeatNorMissAnEntry(count: Int, limit: Int) async throws {
         let audit = count == 0 ? [] : self.audit(count)
         var (found, last, rounds): ([Int64], Int64?, Int) = ([], nil, 0)
         while true {
             var scan = try self.scan("words=bob", before: last, limit: limit)
-            _ = self.run(&scan, audit)
+            _ = try await self.run(&scan, audit)
             found += scan.found.map(\.number)
             #expect(scan.found.count <= limit)
             // The scan knows whether there are more matches even if a read ended exactly there.
