@@ -6,6 +6,7 @@ public final class R {
     public static final class string {
         public static final int results = 1;
         public static final int something_to_read = 2;
+        public static final int loading = 3;
     }
 
     /** Pictures. */
