@@ -24,6 +24,10 @@ public class NotificationCompat {
             return this;
         }
 
+        public Builder setOnlyAlertOnce(boolean value) {
+            return this;
+        }
+
         public Builder setAutoCancel(boolean value) {
             return this;
         }
