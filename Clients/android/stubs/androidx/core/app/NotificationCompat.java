@@ -24,6 +24,10 @@ public class NotificationCompat {
             return this;
         }
 
+        public Builder setContentIntent(android.app.PendingIntent intent) {
+            return this;
+        }
+
         public Builder setOnlyAlertOnce(boolean value) {
             return this;
         }
