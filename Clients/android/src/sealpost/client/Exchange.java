@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -8,7 +9,10 @@ import java.net.HttpURLConnection;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.URL;
+import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.InflaterInputStream;
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLSocketFactory;
 
@@ -69,6 +73,11 @@ final class Exchange implements Callable<RawAnswer> {
         }
         int status = connection.getResponseCode();
         if (status < 100 || status > 599) throw new IOException("the answer is not HTTP");
+        if (status < 200) {
+            connection.disconnect();
+            // The platform skips 100 only, and hides the answer that follows any other.
+            throw new IOException("something answers with the interim status " + status + ", which the platform cannot skip");
+        }
         RawAnswer answer = new RawAnswer(status);
         for (int index = 0; connection.getHeaderField(index) != null; index++) {
             String name = connection.getHeaderFieldKey(index);
@@ -111,19 +120,10 @@ final class Exchange implements Callable<RawAnswer> {
 
     private void readBody(HttpURLConnection connection, RawAnswer answer) throws IOException {
         if (answer.status == 204 || answer.status == 304 || request.method.equals("HEAD")) return;
-        ByteArrayOutputStream body = new ByteArrayOutputStream();
         try (InputStream in = answer.status >= 400 ? connection.getErrorStream() : connection.getInputStream()) {
-            byte[] piece = new byte[16_384];
-            int count;
-            while (in != null && (count = in.read(piece)) >= 0) {
-                int room = options.answerLimit() - body.size();
-                body.write(piece, 0, Math.min(count, room));
-                if (count > room) {
-                    answer.end = RawAnswer.End.OVERSIZED;
-                    connection.disconnect();
-                    break;
-                }
-            }
+            if (in != null) read(in, answer);
+            if (answer.end == RawAnswer.End.OVERSIZED) connection.disconnect();
+            else decode(answer);
         } catch (SocketTimeoutException late) {
             // The device's timeout ended this, not the peer.
             throw late;
@@ -131,7 +131,41 @@ final class Exchange implements Callable<RawAnswer> {
             if (isCancelled || isOfDevice(end)) throw end;
             answer.end = RawAnswer.End.CUT;
         }
-        answer.body = body.toByteArray();
+    }
+
+    private void read(InputStream in, RawAnswer answer) throws IOException {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        byte[] piece = new byte[16_384];
+        int count;
+        try {
+            while ((count = in.read(piece)) >= 0) {
+                int room = options.answerLimit() - body.size();
+                body.write(piece, 0, Math.min(count, room));
+                if (count > room) {
+                    answer.end = RawAnswer.End.OVERSIZED;
+                    return;
+                }
+            }
+        } finally {
+            answer.body = body.toByteArray();
+        }
+    }
+
+    /**
+     * Undoes the compression of a proxy that ignores {@code Accept-Encoding}.
+     *
+     * <p>A body that is not in the coding of its label stays: the checks of the answer decide.
+     */
+    private void decode(RawAnswer answer) {
+        byte[] body = answer.body;
+        String coding = String.valueOf(answer.field("content-encoding")).toLowerCase(Locale.ROOT);
+        try {
+            InputStream in = new ByteArrayInputStream(body);
+            if (coding.equals("gzip") || coding.equals("x-gzip")) read(new GZIPInputStream(in), answer);
+            else if (coding.equals("deflate")) read(new InflaterInputStream(in), answer);
+        } catch (IOException other) {
+            answer.body = body;
+        }
     }
 
     /**
@@ -139,7 +173,7 @@ final class Exchange implements Callable<RawAnswer> {
      * answer.
      */
     private static boolean isOfDevice(IOException error) {
-        String message = String.valueOf(error.getMessage()).toLowerCase(java.util.Locale.ROOT);
+        String message = String.valueOf(error.getMessage()).toLowerCase(Locale.ROOT);
         if (message.contains("connection abort") || message.contains("unreachable")) return true;
         return error instanceof SocketException && !message.contains("reset") && !message.contains("broken pipe");
     }

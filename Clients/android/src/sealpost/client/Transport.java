@@ -3,6 +3,7 @@ package sealpost.client;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
+import java.net.ProtocolException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.security.GeneralSecurityException;
@@ -106,6 +107,11 @@ final class Transport {
         }
         IOException error = (IOException) cause;
         if (error instanceof SocketTimeoutException) return Deadline.passed();
+        // The platforms report a 407 as a mistake in the protocol if they know of no proxy.
+        if (error instanceof ProtocolException && String.valueOf(error.getMessage()).contains("407")) {
+            return PushClientException.of(new Interference(
+                    Interference.Kind.MISSING_ECHO, "the echo of MyToken", null, 407, request.path));
+        }
         if (isOfCertificate(error)) {
             String expected = options.pins().isEmpty() ? "a trusted certificate" : "a trusted certificate with a pinned key";
             return PushClientException.of(new Interference(

@@ -2,7 +2,9 @@ package sealpost.client;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +27,8 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.zip.DeflaterOutputStream;
+import java.util.zip.GZIPOutputStream;
 
 /**
  * A server in memory for one user, which signs. It has notifications, lists with cursors, read,
@@ -67,6 +71,9 @@ final class ModelServer implements AutoCloseable {
      */
     volatile ModelServer ofProxy;
     volatile int exchanged = 0;
+    /** The coding with which a proxy before this server compresses, or only labels, all bodies. */
+    volatile String coding;
+    volatile boolean isOnlyLabelled = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
     /** Runs between the next request and its answer. */
@@ -212,9 +219,19 @@ final class ModelServer implements AutoCloseable {
         boolean isPossible = isAccountCovered || demand.contains("sig0=") || !demand.contains("\"sealpost-account\"");
         if (!isForged && isPossible) fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
         fields.forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
-        exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
-        if (body.length > 0) exchange.getResponseBody().write(body);
+        byte[] sent = coding == null || isOnlyLabelled ? body : compressed(body);
+        if (coding != null) exchange.getResponseHeaders().set("Content-Encoding", coding);
+        exchange.sendResponseHeaders(status, body.length == 0 ? -1 : sent.length);
+        if (body.length > 0) exchange.getResponseBody().write(sent);
         exchange.close();
+    }
+
+    private byte[] compressed(byte[] body) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (OutputStream out = coding.equals("gzip") ? new GZIPOutputStream(bytes) : new DeflaterOutputStream(bytes)) {
+            out.write(body);
+        }
+        return bytes.toByteArray();
     }
 
     private byte[] sign(String base) throws IOException {

@@ -1,0 +1,72 @@
+package sealpost.client;
+
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** Tests of requests and answers on sockets. */
+public final class NetworkTests {
+    private static final Credentials ALICE = Credentials.token("spt_first", "alice");
+
+    private NetworkTests() {}
+
+    private static PushClient unsigned(RawServer server, TestFolder folder) {
+        return new PushClient(new Options(server.url(), Signatures.unsigned()), ALICE, folder.store());
+    }
+
+    public static void anAnswerWithoutAnEchoIsJudgedByItsStatus() throws Exception {
+        Map<PushClientException.Reason, int[]> wanted = new TreeMap<>();
+        wanted.put(PushClientException.Reason.BUSY, new int[] {408, 421, 429, 500, 502, 503, 504, 599});
+        wanted.put(PushClientException.Reason.CAPTIVE_PORTAL, new int[] {200, 206, 302, 307, 401, 403, 511});
+        wanted.put(PushClientException.Reason.PROXY, new int[] {407});
+        wanted.put(PushClientException.Reason.INTERFERENCE, new int[] {400, 404, 405, 410, 418, 499});
+        for (Map.Entry<PushClientException.Reason, int[]> entry : wanted.entrySet()) {
+            for (int status : entry.getValue()) {
+                String answer = "HTTP/1.1 " + status + " X\r\nContent-Length: 6\r\n\r\n<html>";
+                try (RawServer server = new RawServer(head -> answer);
+                        TestFolder folder = new TestFolder()) {
+                    PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), entry.getKey());
+                    Check.equal(error.interference().status(), status, "the status");
+                    Check.equal(unsigned(server, folder).sync().failure().reason(), entry.getKey(), "the cache is shown");
+                }
+            }
+        }
+    }
+
+    public static void anInterimAnswerIsNotTheAnswer() throws Exception {
+        for (int status : new int[] {102, 103}) {
+            try (RawServer server = new RawServer(head -> "HTTP/1.1 " + status + " X\r\nLink: x\r\n\r\n" + RawServer.echoed(head, 200, "{}"));
+                    TestFolder folder = new TestFolder()) {
+                PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.OFFLINE);
+                Check.that(error.getMessage().contains("interim status " + status), error.getMessage());
+            }
+        }
+        try (RawServer server = new RawServer(head -> "HTTP/1.1 100 X\r\n\r\nHTTP/1.1 100 X\r\n\r\n" + RawServer.echoed(head, 200, "{\"Read\": []}"));
+                TestFolder folder = new TestFolder()) {
+            Check.that(unsigned(server, folder).markRead(Collections.singleton(7L)).isEmpty(), "100 is skipped");
+        }
+    }
+
+    public static void aCompressedAnswerIsDecodedWithinTheLimit() throws Exception {
+        for (String coding : Arrays.asList("gzip", "deflate")) {
+            for (boolean isOnlyLabelled : new boolean[] {false, true}) {
+                try (ModelServer server = new ModelServer();
+                        TestFolder folder = new TestFolder()) {
+                    server.add("text");
+                    server.coding = coding;
+                    server.isOnlyLabelled = isOnlyLabelled;
+                    Check.equal(server.client(folder.store()).sync().value().notifications().get(0).text(), "text", coding);
+                }
+            }
+        }
+        try (ModelServer server = new ModelServer();
+                TestFolder folder = new TestFolder()) {
+            long id = server.add(String.join("", Collections.nCopies(100_000, "bomb ")));
+            server.coding = "gzip";
+            PushClient client = new PushClient(server.options().answerLimit(10_000), ALICE, folder.store());
+            PushClientException error = Check.fails(() -> client.notification(id), PushClientException.Reason.INTERFERENCE);
+            Check.equal(error.interference().kind(), Interference.Kind.OVERSIZED, "the kind");
+        }
+    }
+}
