@@ -67,9 +67,14 @@ final class Api {
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
-        Answer answer = ask(request, isHeldBack ? null : authorization, deadline);
+        // The server's demand for a password needs no request that must be sent only once.
+        boolean isOther = isHeldBack && !request.isRepeatable;
+        Answer answer = ask(isOther ? new Request("GET", Paths.CURRENT_SESSION) : request, isHeldBack ? null : authorization, deadline);
         last = authorization;
-        if (answer.status != 401) return answer.success();
+        if (answer.status != 401) {
+            answer.success();
+            if (!isOther) return answer;
+        }
         // Only once: the client does not retry a refused credential.
         String next = isHeldBack ? authorization : renewed(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();

@@ -59,19 +59,25 @@ final class Exchange implements Callable<RawAnswer> {
 
     @Override
     public RawAnswer call() throws IOException {
+        // The platforms silently repeat a POST on another connection, unless its body is a stream.
+        return call(!request.isRepeatable);
+    }
+
+    private RawAnswer call(boolean isStreamed) throws IOException {
         HttpURLConnection connection = open();
         this.connection = connection;
         if (isCancelled) throw new SocketTimeoutException("cancelled");
-        Json body = request.body;
-        if (body != null) {
-            // The body is in memory, and not a stream: the JDK hides the body of a 401 from
-            // streamed requests.
+        byte[] body = request.body == null ? new byte[0] : request.body.bytes();
+        if (isStreamed) connection.setFixedLengthStreamingMode(body.length);
+        if (isStreamed || body.length > 0) {
             connection.setDoOutput(true);
             try (OutputStream out = connection.getOutputStream()) {
-                out.write(body.bytes());
+                out.write(body);
             }
         }
         int status = connection.getResponseCode();
+        // The JDK hides the body of a 401 from streamed requests. A refused request may be repeated.
+        if (isStreamed && status == 401 && connection.getErrorStream() == null && isEchoed(connection)) return call(false);
         if (status < 100 || status > 599) throw new IOException("the answer is not HTTP");
         if (status < 200) {
             connection.disconnect();
@@ -84,9 +90,13 @@ final class Exchange implements Callable<RawAnswer> {
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
         // Only an answer with the echo is worth reading: a captive portal's page may be long.
-        if (token.echo().equals(answer.field("mytoken"))) readBody(connection, answer);
+        if (isEchoed(connection)) readBody(connection, answer);
         else connection.disconnect();
         return answer;
+    }
+
+    private boolean isEchoed(HttpURLConnection connection) {
+        return token.echo().equals(connection.getHeaderField(MyToken.FIELD));
     }
 
     private HttpURLConnection open() throws IOException {

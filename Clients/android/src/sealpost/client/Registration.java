@@ -91,6 +91,8 @@ final class Registration {
 
     private String requestId(@Nullable String handle, Deadline deadline) throws PushClientException {
         Request request = new Request("POST", Paths.REGISTER);
+        // Each repeat would make another id.
+        request.isRepeatable = false;
         if (handle != null) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();

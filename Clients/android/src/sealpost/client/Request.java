@@ -15,7 +15,9 @@ final class Request {
     @Nullable String tag;
     /** The key, the same for each attempt. */
     @Nullable String idempotencyKey;
-    /** Whether the client may send the request again when the server may have acted on it. */
+    /**
+     * Whether client and platform may send the request again when the server may have acted on it.
+     */
     boolean isRepeatable = true;
     /**
      * Whether the request begins a session by name: its 201 names the account, even if the client

@@ -48,6 +48,25 @@ public final class NetworkTests {
         }
     }
 
+    /** The server has acted, closes a kept connection, and the client cannot know. */
+    public static void aSignInAndARegistrationAreSentOnce() throws Exception {
+        for (boolean isKept : new boolean[] {true, false}) {
+            try (RawServer server = new RawServer(head -> head.startsWith("GET") ? RawServer.echoed(head, 200, SESSION) : "");
+                    TestFolder folder = new TestFolder()) {
+                Options options = new Options(server.url(), Signatures.unsigned());
+                PushClient client = new PushClient(options, Credentials.basic("alice", "secret"), folder.store());
+                if (isKept) client.preview(7);
+                server.log.clear();
+                Check.fails(client::signIn, PushClientException.Reason.OFFLINE);
+                Check.fails(() -> client.register("fcm", "h", Collections.<String>emptyList()), PushClientException.Reason.OFFLINE);
+                server.log.removeIf(line -> line.startsWith("GET"));
+                Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/register?handle=h"), "the requests");
+            }
+        }
+    }
+
+    private static final String SESSION = "{\"Name\": \"alice\", \"Notifications\": []}";
+
     public static void aCompressedAnswerIsDecodedWithinTheLimit() throws Exception {
         for (String coding : Arrays.asList("gzip", "deflate")) {
             for (boolean isOnlyLabelled : new boolean[] {false, true}) {
