@@ -211,7 +211,9 @@ public final class Options {
         return new AnswerCheck(verifier == null ? null : new ResponseVerifier(signatures.keys, verifier, toleranceMillis));
     }
 
+    /** The deadline of a call that begins now; throws on the main thread. */
     Deadline deadline() {
+        MainThread.refuse();
         return new Deadline(deadlineMillis);
     }
 

@@ -24,7 +24,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * }</pre>
  *
  * <p>Calls block, may run concurrently on any number of threads, and each ends within
- * {@link Options#deadlineMillis}. An answer that does not echo its request's {@code MyToken}, or
+ * {@link Options#deadlineMillis}. Calls that need the network throw {@link IllegalStateException} on
+ * Android's main thread. An answer that does not echo its request's {@code MyToken}, or
  * lacks a signature though keys are pinned, is an {@link Interference}.
  */
 public final class PushClient {
@@ -350,6 +351,8 @@ public final class PushClient {
      *     {@link #finishSignOuts} when there is a network
      */
     public boolean signOut() throws PushClientException {
+        // Before anything is removed.
+        MainThread.refuse();
         Index cached = account.last();
         String accountId = api.own().id();
         account.remove();

@@ -1,9 +1,11 @@
 package sealpost.client;
 
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
 
 /** Tests of requests and answers on sockets. */
 public final class NetworkTests {
@@ -61,6 +63,67 @@ public final class NetworkTests {
                 Check.fails(() -> client.register("fcm", "h", Collections.<String>emptyList()), PushClientException.Reason.OFFLINE);
                 server.log.removeIf(line -> line.startsWith("GET"));
                 Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/register?handle=h"), "the requests");
+            }
+        }
+    }
+
+    public static void lookupsThatHangHoldNoOtherCall() throws Exception {
+        try (ModelServer server = new ModelServer();
+                TestFolder folder = new TestFolder();
+                TestFolder other = new TestFolder()) {
+            server.add("text");
+            CountDownLatch isOver = new CountDownLatch(1);
+            Options hung = server.options().deadlineMillis(50).connections(url -> {
+                // A lookup cannot be interrupted.
+                boolean isWaiting = true;
+                while (isWaiting) {
+                    try {
+                        isOver.await();
+                        isWaiting = false;
+                    } catch (InterruptedException ignored) {
+                        continue;
+                    }
+                }
+                throw new IOException("over");
+            });
+            try {
+                PushClient client = new PushClient(hung, ALICE, folder.store());
+                for (int count = 0; count < 20; count++) Check.equal(client.sync().failure().reason(), PushClientException.Reason.DEADLINE, "why");
+                Check.that(server.client(other.store()).sync().isFresh(), "another client");
+            } finally {
+                isOver.countDown();
+            }
+        }
+    }
+
+    public static void callsOnTheMainThreadAreRefused() throws Exception {
+        try (ModelServer server = new ModelServer();
+                TestFolder folder = new TestFolder()) {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            client.sync();
+            MainThread.thread = Thread.currentThread();
+            try {
+                Check.Body[] calls = {
+                    client::sync, () -> client.notification(1), () -> client.preview(1), () -> client.confirmTaken(1),
+                    () -> client.markRead(1, true), () -> client.dismiss(1), () -> client.send(Json.of("x"), "k"),
+                    () -> client.registerIfNeeded("fcm", "h", Collections.<String>emptyList()), () -> client.outbox().flush(),
+                    client::signIn, () -> client.signIn("alice", "secret"), client::signOut,
+                    () -> PushClient.finishSignOuts(server.options(), folder.store())
+                };
+                server.log.clear();
+                for (Check.Body call : calls) {
+                    try {
+                        call.run();
+                        throw new AssertionError("a call was made");
+                    } catch (IllegalStateException refused) {
+                        Check.that(refused.getMessage().contains("main thread"), refused.getMessage());
+                    }
+                }
+                Check.equal(client.cachedInbox().notifications().size(), 1, "the cache needs no network, and is there");
+                Check.equal(server.log.size(), 0, "requests");
+            } finally {
+                MainThread.thread = null;
             }
         }
     }
