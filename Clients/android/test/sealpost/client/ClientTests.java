@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /** Tests of a client with its store and a server that signs. */
@@ -864,6 +865,46 @@ public final class ClientTests {
             Check.equal(lost.cachedInbox().notifications().size(), 0, "nothing opens");
             // Only the keys and the mark of the sign-in remain.
             Check.equal(TestFolder.count(folder.file), 2, "files");
+        });
+    }
+
+    public static void aKeyThatTheDeviceHasLostIsReplaced() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            server.client(folder.store()).sync();
+            SecretKey lost = new SecretKeySpec(new byte[3], "AES");
+            KeyProvider healing = failure -> {
+                if (failure instanceof java.security.InvalidKeyException) return new SecretKeySpec(new byte[16], "AES");
+                return lost;
+            };
+            PushClient client = server.client(new Store(folder.file, healing));
+            Check.that(client.cachedInbox().notifications().isEmpty(), "nothing can be read");
+            Check.equal(client.sync().value().notifications().size(), 1, "fetched again");
+        });
+    }
+
+    public static void aKeystoreThatFailsIsNoCrash() throws Exception {
+        with((server, folder) -> {
+            AtomicInteger calls = new AtomicInteger();
+            boolean[] isBroken = {true};
+            KeyProvider provider = failure -> {
+                if (isBroken[0] && calls.incrementAndGet() != 6) throw new java.security.ProviderException("-1000");
+                return TestFolder.KEY;
+            };
+            Store store = new Store(folder.file, provider);
+            PushClientException error = Check.fails(() -> server.client(store).cachedInbox(), PushClientException.Reason.STORAGE);
+            Check.that(error.getMessage().contains("-1000") && calls.get() == 3, error.getMessage());
+            Check.equal(server.client(store).cachedInbox().notifications().size(), 0, "a later attempt succeeds");
+            server.client(store).signIn("alice", "secret");
+            store.putSecret("token", "secret");
+            PushClient old = server.client(store);
+            old.cachedInbox();
+            isBroken[0] = false;
+            store.reset();
+            Check.equal(TestFolder.count(folder.file), 0, "files");
+            Check.fails(old::cachedInbox, PushClientException.Reason.SIGNED_OUT);
+            Check.equal(store.secret("token"), null, "the secret");
+            Check.equal(server.client(store).cachedInbox().notifications().size(), 0, "a new client begins anew");
         });
     }
 

@@ -8,7 +8,7 @@ import sealpost.client.*;
 final class Push {
     static final String PINNED = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs";
     static Options options() { return new Options("https://push.example.org", Signatures.pinned(new Tink(), new VerificationKey(PINNED))); }
-    static Store store(Context context) { return new Store(new File(context.getNoBackupFilesDir(), "sealpost"), StoreKey.get()); }
+    static Store store(Context context) { return new Store(new File(context.getNoBackupFilesDir(), "sealpost"), new StoreKey()); }
     private static PushClient client;
     static synchronized PushClient client(Context context) {            // one for the process
         if (client == null) client = new PushClient(options(), Credentials.stored("alice"), store(context));

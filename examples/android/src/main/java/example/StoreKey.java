@@ -1,17 +1,22 @@
 package example;
 
 import android.security.keystore.KeyGenParameterSpec;
+import android.security.keystore.KeyPermanentlyInvalidatedException;
 import android.security.keystore.KeyProperties;
-import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.security.UnrecoverableKeyException;
 import javax.crypto.KeyGenerator;
 import javax.crypto.SecretKey;
+import sealpost.client.*;
 
-final class StoreKey {
-    static synchronized SecretKey get() {
-        try {
+final class StoreKey implements KeyProvider {
+    @Override
+    public SecretKey key(@Nullable Exception failure) throws Exception {
+        synchronized (StoreKey.class) {
             KeyStore keystore = KeyStore.getInstance("AndroidKeyStore");
             keystore.load(null);
+            boolean isLost = failure instanceof KeyPermanentlyInvalidatedException || failure instanceof UnrecoverableKeyException;
+            if (isLost) keystore.deleteEntry("sealpost");
             SecretKey key = (SecretKey) keystore.getKey("sealpost", null);
             if (key != null) return key;
             KeyGenerator generator = KeyGenerator.getInstance(KeyProperties.KEY_ALGORITHM_AES, "AndroidKeyStore");
@@ -21,8 +26,6 @@ final class StoreKey {
                     .setEncryptionPaddings(KeyProperties.ENCRYPTION_PADDING_NONE)
                     .build());
             return generator.generateKey();
-        } catch (GeneralSecurityException | java.io.IOException error) {
-            throw new IllegalStateException("the keystore cannot be used", error);
         }
     }
 }
