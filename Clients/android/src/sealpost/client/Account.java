@@ -25,6 +25,8 @@ final class Account {
     private static final int KEPT = 4;
 
     private static final int ATTEMPTS = 500;
+    /** The largest contents in memory, in bytes: four pages of 500 short notifications. */
+    private static final int MAXIMUM_IN_MEMORY = 4 << 20;
     private static final String INDEX = "index";
     /** A folder with one empty file; the file's name identifies this sign-in. */
     private static final String SIGN_IN = "i";
@@ -33,6 +35,8 @@ final class Account {
     private final String name;
     private volatile @Nullable File folder;
     private volatile @Nullable String signIn;
+    /** The state after changes that a full disk could not take; null if there are none. */
+    private volatile @Nullable Snapshot memory;
 
     Account(Store store, String name) {
         this.store = store;
@@ -43,10 +47,18 @@ final class Account {
     final class Snapshot {
         final long commit;
         final Index index;
+        /** The contents of this commit while it exists only in memory; null if it is on the disk. */
+        final @Nullable Map<Integer, byte[]> unwritten;
 
-        Snapshot(long commit, Index index) {
+        Snapshot(long commit, Index index, @Nullable Map<Integer, byte[]> unwritten) {
             this.commit = commit;
             this.index = index;
+            this.unwritten = unwritten;
+        }
+
+        /** The latest commit that other processes know, too. */
+        long written() {
+            return unwritten == null ? commit : commit - 1;
         }
 
         /** The content of an entry; null if it is missing, damaged, or replaced meanwhile. */
@@ -57,6 +69,7 @@ final class Account {
         }
 
         @Nullable byte[] content(Index.Place place) throws PushClientException {
+            if (unwritten != null && place.commit == commit) return unwritten.get(place.number);
             return Account.this.content(place);
         }
     }
@@ -71,10 +84,13 @@ final class Account {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             File folder = open();
             long commit = latest(folder);
-            if (commit == 0) return new Snapshot(0, new Index());
+            Snapshot memory = this.memory;
+            // A commit of another process replaces the state in memory, which is then fetched again.
+            if (memory != null && memory.commit == commit + 1) return memory;
+            if (commit == 0) return new Snapshot(0, new Index(), null);
             try {
                 Index index = index(folder, commit);
-                return new Snapshot(commit, index == null ? salvaged(folder, commit) : index);
+                return new Snapshot(commit, index == null ? salvaged(folder, commit) : index, null);
             } catch (FileNotFoundException replaced) {
                 pause(attempt);
             } catch (IOException | GeneralSecurityException error) {
@@ -113,13 +129,36 @@ final class Account {
     }
 
     /** Commits a change, unless it leaves the state as it is. */
-    synchronized <R> R change(Change<R> change) throws PushClientException {
+    <R> R change(Change<R> change) throws PushClientException {
+        return change(change, false);
+    }
+
+    /**
+     * Commits a change that the server knows, too. If the disk is full, it stays in memory, and the
+     * next change writes both.
+     */
+    <R> R cache(Change<R> change) throws PushClientException {
+        return change(change, true);
+    }
+
+    private synchronized <R> R change(Change<R> change, boolean isOfServer) throws PushClientException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             Snapshot base = read();
-            Draft draft = new Draft(base, base.commit + 1);
+            Draft draft = new Draft(base);
             R result = change.make(draft);
             if (!draft.isChanged()) return result;
-            if (commit(base, draft)) return result;
+            try {
+                if (commit(base, draft)) {
+                    memory = null;
+                    return result;
+                }
+            } catch (PushClientException unwritten) {
+                if (!isOfServer || unwritten.reason() != PushClientException.Reason.STORAGE) throw unwritten;
+                draft.finish();
+                if (draft.size() > MAXIMUM_IN_MEMORY) throw unwritten;
+                memory = new Snapshot(draft.commit, draft.index, draft.contents);
+                return result;
+            }
             pause(attempt);
         }
         throw busy();
@@ -145,6 +184,7 @@ final class Account {
         if (id != null && before != null && !id.equals(before)) {
             remove();
             signIn = null;
+            memory = null;
         }
         change(new Change<Void>() {
             @Override

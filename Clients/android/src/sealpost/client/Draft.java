@@ -25,10 +25,21 @@ final class Draft {
     private final Map<Long, CachedItem> fresh = new LinkedHashMap<>();
     private int next = 0;
 
-    Draft(Account.Snapshot base, long commit) {
+    /** A commit that exists only in memory goes on under its number. */
+    Draft(Account.Snapshot base) {
         this.base = base;
-        this.commit = commit;
+        this.commit = base.written() + 1;
         this.index = base.index.copy();
+        if (base.unwritten == null || base.unwritten.isEmpty()) return;
+        contents.putAll(base.unwritten);
+        next = contents.lastKey() + 1;
+    }
+
+    /** The bytes of the new contents. */
+    long size() {
+        long size = 0;
+        for (byte[] content : contents.values()) size += content.length;
+        return size;
     }
 
     boolean isChanged() {

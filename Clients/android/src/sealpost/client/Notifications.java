@@ -113,7 +113,7 @@ final class Notifications {
             if (id == null || !ids.contains(id)) throw answer.unexpected("ids of these");
             read.add(id);
         }
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) throws PushClientException {
                 for (long id : read) {
@@ -153,7 +153,7 @@ final class Notifications {
     }
 
     void remove(final long id, final @Nullable String task) throws PushClientException {
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 // Records the deletion even of an unknown id: an answer that is under way must not
@@ -178,7 +178,7 @@ final class Notifications {
             throws PushClientException {
         final boolean isStorable =
                 !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) throws PushClientException {
                 Outbox.finish(draft, task);

@@ -233,7 +233,7 @@ public final class Outbox {
     }
 
     private void fail(final String key, final String code) throws PushClientException {
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 List<Task> tasks = draft.index.outbox;
@@ -251,7 +251,7 @@ public final class Outbox {
     }
 
     private void finish(final String key) throws PushClientException {
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 finish(draft, key);

@@ -90,7 +90,7 @@ public final class PushClient {
         for (Map.Entry<Long, Long> entry : now.index.deletions.entrySet()) {
             if (entry.getValue() > since) deleted.add(entry.getKey());
         }
-        return new InboxChanges(consumer, now.commit, arrived, deleted, isEverything);
+        return new InboxChanges(consumer, now.written(), arrived, deleted, isEverything);
     }
 
     /**
@@ -98,7 +98,7 @@ public final class PushClient {
      * consumers that confirmed last; others receive everything again.
      */
     public void confirm(final InboxChanges changes) throws PushClientException {
-        account.change(new Account.Change<Void>() {
+        account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 Long mark = draft.index.marks.get(changes.consumer);
@@ -128,7 +128,7 @@ public final class PushClient {
      * Sends the outbox's tasks, and fetches all changes.
      *
      * <p>When the network fails or interferes, or the server is busy, this returns the cached
-     * inbox and the reason.
+     * inbox and the reason. On a full disk the client goes on in memory, and writes later.
      */
     public Fetched<Inbox> sync() throws PushClientException {
         Deadline deadline = options.deadline();
@@ -139,7 +139,8 @@ public final class PushClient {
             } catch (PushClientException error) {
                 // A task that the server does not accept now must not block the fetch.
                 PushClientException.Reason reason = error.reason();
-                boolean isOfTask = reason == PushClientException.Reason.BUSY || reason == PushClientException.Reason.PROBLEM;
+                boolean isOfTask = reason == PushClientException.Reason.BUSY || reason == PushClientException.Reason.PROBLEM
+                        || reason == PushClientException.Reason.STORAGE;
                 if (!isOfTask) throw error;
             }
             Inbox inbox = null;
@@ -429,7 +430,7 @@ public final class PushClient {
      * meanwhile.
      */
     private void fetchAgain(final List<Long> ids, final long commit) throws PushClientException {
-        account.change(new Account.Change<Void>() {
+        account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 for (long id : ids) {

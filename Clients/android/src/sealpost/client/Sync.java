@@ -73,7 +73,7 @@ final class Sync {
         final boolean isRestart = isBeginning || replaced == null;
         isBeginning = false;
         if (answer.status == 304) {
-            client.account.change(new Account.Change<Void>() {
+            client.account.cache(new Account.Change<Void>() {
                 @Override
                 public @Nullable Void make(Draft draft) throws PushClientException {
                     if (replaced == null || !replaced.equals(draft.index.cursor)) return null;
@@ -85,7 +85,7 @@ final class Sync {
             return false;
         }
         final Page page = new Page(answer, now);
-        boolean isMerged = client.account.change(new Account.Change<Boolean>() {
+        boolean isMerged = client.account.cache(new Account.Change<Boolean>() {
             @Override
             public Boolean make(Draft draft) throws PushClientException {
                 String current = draft.index.cursor;

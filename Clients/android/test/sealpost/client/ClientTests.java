@@ -868,6 +868,45 @@ public final class ClientTests {
         });
     }
 
+    public static void aFullDiskShowsNewNotificationsFromMemory() throws Exception {
+        with((server, folder) -> {
+            long first = server.add("first");
+            PushClient client = server.client(folder.store());
+            client.sync();
+            Files.isFull = true;
+            try {
+                long second = server.add("second");
+                Check.that(client.sync().isFresh(), "fresh");
+                Check.equal(texts(client.cachedInbox()), Arrays.asList("first", "second"), "in memory");
+                long third = server.add("third");
+                Check.equal(client.notification(third).value().text(), "third", "a push");
+                client.markRead(first, true);
+                client.dismiss(second);
+                Check.equal(texts(client.cachedInbox()), Arrays.asList("first", "third"), "all changes");
+                InboxChanges changes = client.changes("screen");
+                Check.equal(changes.arrived(), new HashSet<>(Arrays.asList(first, third)), "they are reported");
+                Check.fails(() -> client.outbox().send(Json.of("x")), PushClientException.Reason.STORAGE);
+                Check.equal(texts(server.client(folder.store()).cachedInbox()), Arrays.asList("first"), "the disk is as before");
+                for (int count = 0; count < 5; count++) server.add(repeated("x", 900_000));
+                server.pageSize = 2;
+                Check.fails(client::sync, PushClientException.Reason.STORAGE);
+            } finally {
+                Files.isFull = false;
+            }
+            Check.that(client.sync().isFresh(), "there is room again");
+            Check.equal(client.cachedInbox().notifications().size(), 7, "all");
+            PushClient later = server.client(folder.store());
+            Check.equal(later.cachedInbox().notifications(), client.cachedInbox().notifications(), "and on the disk");
+            Check.that(later.cachedInbox().notifications().get(0).isRead(), "with each change");
+        });
+    }
+
+    private static List<String> texts(Inbox inbox) {
+        List<String> texts = new ArrayList<>();
+        for (NotificationItem item : inbox.notifications()) texts.add(item.text());
+        return texts;
+    }
+
     public static void aKeyThatTheDeviceHasLostIsReplaced() throws Exception {
         with((server, folder) -> {
             server.add("text");
