@@ -89,7 +89,8 @@ class Truth:
     def inbox(self):
         return sorted(
             self.ask("GET", "/api/notifications?limit=500")["Notifications"],
-            key=lambda item: (item["CreatedAt"], item["Id"]),
+            # Within a second the list has the order of the posts.
+            key=lambda item: item["CreatedAt"],
         )
 
     def devices(self):

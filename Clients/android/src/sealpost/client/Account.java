@@ -5,6 +5,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
@@ -37,6 +38,13 @@ final class Account {
     private volatile @Nullable String signIn;
     /** The state after changes that a full disk could not take; null if there are none. */
     private volatile @Nullable Snapshot memory;
+    /** The latest state that was read from the disk; null at first. */
+    private volatile @Nullable Snapshot last;
+    private final Object factsLock = new Object();
+    /** The facts of the entries that {@link #facts} has read. */
+    private Map<Long, Facts> known = new LinkedHashMap<>();
+    /** The state of {@link #known}. */
+    private @Nullable Snapshot knownFrom;
 
     Account(Store store, String name) {
         this.store = store;
@@ -74,6 +82,30 @@ final class Account {
         }
     }
 
+    /**
+     * The facts of all readable entries, in their order. Reads only files that are new since the
+     * last call.
+     */
+    Map<Long, Facts> facts(Snapshot now) throws PushClientException {
+        synchronized (factsLock) {
+            if (knownFrom == now && known.size() == now.index.entries.size()) return known;
+            Map<Long, Facts> all = new LinkedHashMap<>();
+            // Another process may use the number of a commit that is only in memory.
+            boolean isReusable = knownFrom == null || knownFrom.unwritten == null;
+            for (Map.Entry<Long, Index.Place> entry : now.index.entries.entrySet()) {
+                Facts facts = isReusable ? known.get(entry.getKey()) : null;
+                if (facts == null || !facts.place.isSame(entry.getValue())) {
+                    CachedItem cached = now.entry(entry.getKey());
+                    if (cached == null) continue;
+                    facts = new Facts(cached.item, entry.getValue());
+                }
+                all.put(entry.getKey(), facts);
+            }
+            knownFrom = now;
+            return known = all;
+        }
+    }
+
     /** A change of a draft. A retry runs it again on another commit. */
     interface Change<R> {
         R make(Draft draft) throws PushClientException;
@@ -88,9 +120,13 @@ final class Account {
             // A commit of another process replaces the state in memory, which is then fetched again.
             if (memory != null && memory.commit == commit + 1) return memory;
             if (commit == 0) return new Snapshot(0, new Index(), null);
+            Snapshot last = this.last;
+            // Nothing changes a commit, nor an index that was read.
+            if (last != null && last.commit == commit) return last;
             try {
                 Index index = index(folder, commit);
-                return new Snapshot(commit, index == null ? salvaged(folder, commit) : index, null);
+                if (index == null) return new Snapshot(commit, salvaged(folder, commit), null);
+                return this.last = new Snapshot(commit, index, null);
             } catch (FileNotFoundException replaced) {
                 pause(attempt);
             } catch (IOException | GeneralSecurityException error) {
@@ -165,7 +201,7 @@ final class Account {
     }
 
     /** The latest index; an empty one if the files are unreadable. */
-    Index last() {
+    Index lastIndex() {
         try {
             return read().index;
         } catch (PushClientException unreadable) {
@@ -185,6 +221,7 @@ final class Account {
             remove();
             signIn = null;
             memory = null;
+            last = null;
         }
         change(new Change<Void>() {
             @Override
@@ -351,8 +388,15 @@ final class Account {
 
     /** The number in a commit's name; 0 for other names. */
     private static long number(String name) {
-        if (!name.matches("c[1-9][0-9]{0,17}")) return 0;
-        return Long.parseLong(name.substring(1));
+        // Not a regular expression: an account may have thousands of folders.
+        if (name.length() < 2 || name.length() > 19 || name.charAt(0) != 'c' || name.charAt(1) == '0') return 0;
+        long number = 0;
+        for (int index = 1; index < name.length(); index++) {
+            char digit = name.charAt(index);
+            if (digit < '0' || digit > '9') return 0;
+            number = number * 10 + digit - '0';
+        }
+        return number;
     }
 
     private static void pause(int attempt) throws PushClientException {

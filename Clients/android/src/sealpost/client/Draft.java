@@ -53,9 +53,18 @@ final class Draft {
         return base.entry(id);
     }
 
+    /** Stores an entry behind all others. */
+    void append(CachedItem cached) {
+        Index.Place old = index.entries.remove(cached.item.id());
+        if (old != null && old.commit == commit) contents.remove(old.number);
+        index.pushed.remove(cached.item.id());
+        put(cached);
+    }
+
+    /** Stores an entry, which keeps its position if it has one. */
     void put(CachedItem cached) {
         long id = cached.item.id();
-        Index.Place old = index.entries.remove(id);
+        Index.Place old = index.entries.get(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
         index.entries.put(id, add(cached.encode()));
         index.deletions.remove(id);
@@ -68,6 +77,7 @@ final class Draft {
         Index.Place old = index.entries.remove(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
         fresh.remove(id);
+        index.pushed.remove(id);
         index.deletions.remove(id);
         index.deletions.put(id, commit);
     }

@@ -18,6 +18,10 @@ public final class NotificationItem {
         this.expiresAt = expiresAt;
     }
 
+    static NotificationItem of(Json json, long id, boolean isRead, long createdAt, long expiresAt) {
+        return new NotificationItem(id, json, isRead, createdAt, expiresAt);
+    }
+
     /** Null if {@code Id} or {@code Read} is missing or of another type. */
     static @Nullable NotificationItem read(Json json) {
         Json id = json.get("Id");

@@ -191,6 +191,7 @@ final class Notifications {
                 // For the same content only the validator is new, which is not a change to report.
                 boolean isSame = old != null && old.item.equals(cached.item);
                 if (isSame && (old.tag != null || cached.tag == null)) return null;
+                if (old == null) draft.index.pushed.add(item.id());
                 draft.put(cached);
                 return null;
             }

@@ -18,7 +18,7 @@ final class OwnAccount {
     /** The identifier; null while unknown. */
     @Nullable String id() {
         if (known == null && account != null) {
-            String stored = account.last().account;
+            String stored = account.lastIndex().account;
             if (stored != null) remember(stored);
         }
         return known;

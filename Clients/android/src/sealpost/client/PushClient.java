@@ -51,7 +51,11 @@ public final class PushClient {
 
     // Stored state
 
-    /** The cached inbox, at once and without network. */
+    /**
+     * The cached inbox, at once and without network.
+     *
+     * <p>A client's first call reads all entries; later calls read only new ones.
+     */
     public Inbox cachedInbox() throws PushClientException {
         return inbox(Collections.<Long, NotificationItem>emptyMap());
     }
@@ -61,7 +65,8 @@ public final class PushClient {
         Account.Snapshot now = account.read();
         CachedItem cached = now.entry(id);
         if (cached == null || cached.item.payload() == null) return null;
-        List<NotificationItem> shown = shown(Collections.singletonList(cached.item), now.index);
+        List<Facts> facts = Collections.singletonList(new Facts(cached.item, now.index.entries.get(id)));
+        List<NotificationItem> shown = shown(facts, now, Collections.<Long, NotificationItem>emptyMap());
         return shown.isEmpty() ? null : shown.get(0);
     }
 
@@ -354,7 +359,7 @@ public final class PushClient {
     public boolean signOut() throws PushClientException {
         // Before anything is removed.
         MainThread.refuse();
-        Index cached = account.last();
+        Index cached = account.lastIndex();
         String accountId = api.own().id();
         account.remove();
         notifyListeners();
@@ -404,23 +409,32 @@ public final class PushClient {
      * The inbox to show: without notifications that have expired by the device's clock, and with
      * the outbox's tasks applied.
      */
-    private Inbox inbox(Map<Long, NotificationItem> instead) throws PushClientException {
+    private Inbox inbox(Map<Long, NotificationItem> unstored) throws PushClientException {
         for (int attempt = 0; ; attempt++) {
             Account.Snapshot now = account.read();
-            List<NotificationItem> items = new ArrayList<>();
+            Map<Long, Facts> facts = account.facts(now);
             List<Long> missing = new ArrayList<>();
             for (long id : now.index.entries.keySet()) {
-                CachedItem cached = now.entry(id);
-                if (cached == null) missing.add(id);
-                else items.add(instead.containsKey(id) ? instead.get(id) : cached.item);
+                if (!facts.containsKey(id)) missing.add(id);
             }
             // A commit during the read may have replaced the missing contents. Otherwise they are
             // damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
             if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
             if (!missing.isEmpty() && attempt < 100) continue;
-            return new Inbox(shown(items, now.index), now.index.syncedAt);
+            return new Inbox(shown(facts.values(), now, unstored), now.index.syncedAt);
         }
+    }
+
+    /** The latest content of an entry whose file is missing; null if it is gone or damaged. */
+    @Nullable CachedItem replacement(Facts facts) throws PushClientException {
+        Account.Snapshot now = account.read();
+        CachedItem cached = now.entry(facts.id);
+        Index.Place place = now.index.entries.get(facts.id);
+        if (cached == null && place != null && place.isSame(facts.place)) {
+            fetchAgain(Collections.singletonList(facts.id), now.commit);
+        }
+        return cached;
     }
 
     /**
@@ -445,26 +459,22 @@ public final class PushClient {
         });
     }
 
-    private List<NotificationItem> shown(List<NotificationItem> items, Index index) {
+    /** In the order of their posts: the server's times have seconds, and the index keeps the order. */
+    private LazyItems shown(Collection<Facts> all, Account.Snapshot state, Map<Long, NotificationItem> unstored) {
         Map<Long, Index.Task.Kind> tasks = new HashMap<>();
-        for (Index.Task task : index.outbox) tasks.put(task.id, task.kind);
-        List<NotificationItem> shown = new ArrayList<>();
+        for (Index.Task task : state.index.outbox) tasks.put(task.id, task.kind);
+        List<Facts> shown = new ArrayList<>();
         long now = options.now();
-        for (NotificationItem item : items) {
-            Index.Task.Kind kind = tasks.get(item.id());
-            if (item.expiresMillis() <= now || kind == Index.Task.Kind.DISMISS) continue;
-            if (kind == Index.Task.Kind.READ) shown.add(item.read(true));
-            else if (kind == Index.Task.Kind.UNREAD) shown.add(item.read(false));
-            else shown.add(item);
+        for (Facts facts : all) {
+            if (facts.expiresAt > now && tasks.get(facts.id) != Index.Task.Kind.DISMISS) shown.add(facts);
         }
-        Collections.sort(shown, new Comparator<NotificationItem>() {
+        Collections.sort(shown, new Comparator<Facts>() {
             @Override
-            public int compare(NotificationItem one, NotificationItem other) {
-                int order = Long.compare(one.createdMillis(), other.createdMillis());
-                return order != 0 ? order : Long.compare(one.id(), other.id());
+            public int compare(Facts one, Facts other) {
+                return Long.compare(one.createdAt, other.createdAt);
             }
         });
-        return shown;
+        return new LazyItems(this, state, shown, unstored, tasks);
     }
 
     /** Ends devices of this account that an earlier sign-out could not end. */

@@ -112,7 +112,10 @@ final class Sync {
         }
         for (CachedItem cached : page.cached) {
             // A notification dismissed during the request must not return.
-            if (!draft.wasDeletedAfter(cached.item.id(), before)) draft.put(cached);
+            if (draft.wasDeletedAfter(cached.item.id(), before)) continue;
+            // A page has the order of the posts. Its notification may have come earlier by a push.
+            if (draft.index.pushed.contains(cached.item.id())) draft.append(cached);
+            else draft.put(cached);
         }
         for (long id : page.deleted) draft.remove(id);
         draft.index.cursor = page.cursor;

@@ -652,8 +652,10 @@ public final class ClientTests {
         Index index = new Index();
         index.registration = "device-1";
         byte[] bytes = index.encode();
-        // The previous version wrote neither token nor identifier.
-        Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 2));
+        // The previous version wrote no ids of pushes, and the one before neither token nor
+        // identifier.
+        Check.that(Index.decode(Arrays.copyOf(bytes, bytes.length - 1)) != null, "the previous version's");
+        Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 3));
         Check.that(before != null && before.registration.equals("device-1"), "all that there was");
         Check.that(before.token == null && before.account == null, "and no more");
         index.token = "spt_first";
@@ -857,7 +859,8 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             client.sync();
             damage(folder, "3");
-            Check.equal(client.cachedInbox().notifications().size(), 4, "without the damaged");
+            Check.equal(client.cachedInbox().notifications().get(3).text(), null, "the damaged one is not shown");
+            Check.equal(server.client(folder.store()).cachedInbox().notifications().size(), 4, "nor listed");
             Check.equal(client.sync().value().notifications().size(), 5, "fetched again");
             byte[] other = new byte[32];
             other[0] = 1;
@@ -1021,7 +1024,7 @@ public final class ClientTests {
             client.confirm(client.changes("screen"));
             damage(folder, "2");
             for (long id : ids) server.put(id, null);
-            client.cachedInbox();
+            server.client(folder.store()).cachedInbox();
             client.sync();
             Check.equal(client.changes("screen").deleted(), new HashSet<>(ids), "the deletions");
         });
@@ -1074,6 +1077,53 @@ public final class ClientTests {
             int files = TestFolder.count(folder.file);
             Check.equal(client.notification(id).value().text(), "the latest", "by its id");
             Check.that(TestFolder.count(folder.file) <= files + 2, "files");
+        });
+    }
+
+    public static void notificationsOfOneSecondKeepTheOrderOfTheirPosts() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 20; count++) server.add("text " + count);
+            List<Long> ids = new ArrayList<>(server.entries.keySet());
+            Collections.shuffle(ids, new java.util.Random(3));
+            // The server's ids are random.
+            List<String> wanted = new ArrayList<>();
+            for (long id : ids) {
+                Json json = server.entries.get(id).json;
+                server.put(id, json);
+                wanted.add(json.get("Payload").string());
+            }
+            PushClient client = server.client(folder.store());
+            client.preview(ids.get(19));
+            client.preview(ids.get(5));
+            Check.equal(texts(client.sync().value()), wanted, "pushes came first");
+            client.markRead(ids.get(3), true);
+            server.put(ids.get(7), server.entries.get(ids.get(7)).json.replacing("Read", Json.of(true)));
+            Check.equal(texts(client.sync().value()), wanted, "after changes here and elsewhere");
+            Check.equal(texts(server.client(folder.store()).cachedInbox()), wanted, "and after a restart");
+        });
+    }
+
+    /** 5,000 notifications of 4 KiB, on a heap of 64 MB. */
+    public static void aLargeInboxNeedsLittleMemoryAndIsReadOnce() throws Exception {
+        with((server, folder) -> {
+            String text = repeated("0123456789abcdef", 256);
+            for (int count = 0; count < 5000; count++) server.add(count + text);
+            Process process = LargeInbox.start(server, folder);
+            String said = SigningOut.said(process);
+            System.out.println(said);
+            Check.that(said != null && said.startsWith("5000 notifications, 4999 unread, 5000 payloads"), "it said " + said);
+            PushClient client = server.client(folder.store());
+            Check.equal(client.cachedInbox().unreadCount(), 4999, "the badge");
+            // The next call must not read the files again.
+            for (File account : folder.file.listFiles()) {
+                for (File commit : account.listFiles()) {
+                    for (File file : commit.getName().startsWith("c") ? commit.listFiles() : new File[0]) {
+                        if (!file.getName().equals("index")) file.delete();
+                    }
+                }
+            }
+            Check.equal(client.cachedInbox().unreadCount(), 4999, "from memory");
+            Check.equal(client.cachedInbox().notifications().size(), 5000, "and the list");
         });
     }
 
