@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;

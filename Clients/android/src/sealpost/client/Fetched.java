@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Date;
 
 /** A value, and its age if it may be out of date. */

@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /**
  * A proof that an answer is not the server's own to this request.
  *

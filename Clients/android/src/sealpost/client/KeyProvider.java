@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import javax.crypto.SecretKey;
 
 /** Provides the key of a {@link Store}, and another one when the device has lost it. */

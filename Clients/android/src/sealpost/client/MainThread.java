@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /** Refuses calls that block, on the thread that draws Android's screen. */
 final class MainThread {
     /** The thread; null on other platforms. */

@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /**
  * The identifier of the client's account, which each answer must have. It is stored with the
  * account.

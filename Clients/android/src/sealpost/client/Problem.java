@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 public final class Problem {
     private static final String PREFIX = "urn:sealpost:problem:";
 

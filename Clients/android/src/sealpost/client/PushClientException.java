@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /** The reason why a call failed, grouped by the app's reaction. */
 public final class PushClientException extends Exception {
     private static final long serialVersionUID = 1;

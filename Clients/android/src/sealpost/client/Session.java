@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Date;
 
 /** The token from a sign-in. Discard the password. */

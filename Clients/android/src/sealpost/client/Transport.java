@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;

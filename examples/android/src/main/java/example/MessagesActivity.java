@@ -15,6 +15,7 @@ import android.widget.EditText;
 import android.widget.LinearLayout;
 import android.widget.ListView;
 import android.widget.TextView;
+import androidx.annotation.Nullable;
 import java.util.Date;
 import java.util.List;
 import java.util.concurrent.ExecutorService;

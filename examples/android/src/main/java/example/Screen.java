@@ -1,5 +1,6 @@
 package example;
 
+import androidx.annotation.Nullable;
 import java.lang.ref.WeakReference;
 import java.util.Date;
 import sealpost.client.*;

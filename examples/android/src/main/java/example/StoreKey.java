@@ -3,6 +3,7 @@ package example;
 import android.security.keystore.KeyGenParameterSpec;
 import android.security.keystore.KeyPermanentlyInvalidatedException;
 import android.security.keystore.KeyProperties;
+import androidx.annotation.Nullable;
 import java.security.KeyStore;
 import java.security.UnrecoverableKeyException;
 import javax.crypto.KeyGenerator;
