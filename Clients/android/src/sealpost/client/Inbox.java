@@ -1,17 +1,30 @@
 package sealpost.client;
 
 import androidx.annotation.Nullable;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Date;
 import java.util.List;
 
 /** All notifications of a user. */
 public final class Inbox {
-    private final LazyItems items;
+    private final List<NotificationItem> items;
+    private final int unreadCount;
     private final @Nullable Date syncedAt;
 
     Inbox(LazyItems items, long syncedAt) {
         this.items = items;
+        this.unreadCount = items.unreadCount();
         this.syncedAt = syncedAt == 0 ? null : new Date(syncedAt);
+    }
+
+    /** An inbox of these notifications, for tests and previews. */
+    public Inbox(List<NotificationItem> notifications, @Nullable Date syncedAt) {
+        this.items = Collections.unmodifiableList(new ArrayList<>(notifications));
+        int count = 0;
+        for (NotificationItem item : items) count += item.isRead() ? 0 : 1;
+        this.unreadCount = count;
+        this.syncedAt = syncedAt == null ? null : new Date(syncedAt.getTime());
     }
 
     /**
@@ -47,6 +60,6 @@ public final class Inbox {
 
     /** The number of unread notifications, for a badge. */
     public int unreadCount() {
-        return items.unreadCount();
+        return unreadCount;
     }
 }

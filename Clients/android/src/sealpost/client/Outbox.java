@@ -35,7 +35,8 @@ public final class Outbox {
         private final String key;
         private final @Nullable String code;
 
-        Failure(String key, @Nullable String code) {
+        /** A failed task, for tests. */
+        public Failure(String key, @Nullable String code) {
             this.key = key;
             this.code = code;
         }

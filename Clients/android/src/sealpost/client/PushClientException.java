@@ -66,11 +66,13 @@ public final class PushClientException extends Exception {
         this.retryAfterSeconds = retryAfterSeconds;
     }
 
-    static PushClientException of(Reason reason, String message, @Nullable Throwable cause) {
+    /** A failure without an answer, such as {@link Reason#OFFLINE}. */
+    public static PushClientException of(Reason reason, String message, @Nullable Throwable cause) {
         return new PushClientException(reason, message, cause, null, null, -1);
     }
 
-    static PushClientException of(Interference interference) {
+    /** A failure because of an answer that is not the server's. */
+    public static PushClientException of(Interference interference) {
         return new PushClientException(reason(interference), interference.toString(), null, interference, null, -1);
     }
 
@@ -100,7 +102,12 @@ public final class PushClientException extends Exception {
         return status >= 500 || status == 429 || status == 421 || status == 408 ? Reason.BUSY : Reason.INTERFERENCE;
     }
 
-    static PushClientException of(Problem problem, long retryAfterSeconds) {
+    /**
+     * A refusal of the server.
+     *
+     * @param retryAfterSeconds negative if the server does not say
+     */
+    public static PushClientException of(Problem problem, long retryAfterSeconds) {
         Reason reason = Reason.PROBLEM;
         if (problem.status() == 401) reason = Reason.UNAUTHORIZED;
         if (problem.status() == 429 || problem.status() == 503) reason = Reason.BUSY;

@@ -12,7 +12,8 @@ public final class Session {
     private final Date expiresAt;
     private final @Nullable String account;
 
-    private Session(String token, Date expiresAt, @Nullable String account) {
+    /** A session, for tests. */
+    public Session(String token, Date expiresAt, @Nullable String account) {
         this.token = token;
         this.expiresAt = expiresAt;
         this.account = account;

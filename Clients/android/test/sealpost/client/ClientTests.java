@@ -1127,6 +1127,18 @@ public final class ClientTests {
         });
     }
 
+    public static void anAppsTestsMakeValuesOfTheirOwn() {
+        Json json = Json.object().with("Id", Json.of(7)).with("Payload", Json.of("text")).with("Read", Json.of(false));
+        NotificationItem item = NotificationItem.of(json);
+        Inbox inbox = new Inbox(Arrays.asList(item, item.read(true)), new java.util.Date(1000));
+        Check.equal(inbox.unreadCount(), 1, "unread");
+        Check.that(inbox.isComplete() && inbox.notifications().get(0).text().equals("text"), "the inbox");
+        Problem problem = new Problem("busy", "Busy", 503, null);
+        Fetched<Inbox> cached = Fetched.cached(inbox, inbox.syncedAt(), PushClientException.of(problem, 9));
+        Check.that(!cached.isFresh() && cached.failure().retryAfterSeconds() == 9, "a cached value");
+        Check.equal(refusal(() -> NotificationItem.of(Json.object())), "a notification needs Id and Read", "another object");
+    }
+
     public static void aDeadlineHoldsAgainstADrippingPeer() throws Exception {
         try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 TestFolder folder = new TestFolder()) {
