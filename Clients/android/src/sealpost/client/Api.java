@@ -156,6 +156,30 @@ final class Api {
 
     private Answer askOnce(Request request, @Nullable String authorization, Deadline deadline)
             throws PushClientException, Transport.Lost {
+        Observer observer = options.observer();
+        if (observer == null) return exchange(request, authorization, deadline);
+        long start = System.nanoTime();
+        String route = Paths.route(request.path);
+        try {
+            Answer answer = exchange(request, authorization, deadline);
+            observer.answered(request.method, route, answer.status, millisSince(start));
+            return answer;
+        } catch (PushClientException error) {
+            Interference found = error.interference();
+            observer.failed(request.method, route, error.reason(), found == null ? null : found.kind(), millisSince(start));
+            throw error;
+        } catch (Transport.Lost lost) {
+            observer.failed(request.method, route, PushClientException.Reason.OFFLINE, null, millisSince(start));
+            throw lost;
+        }
+    }
+
+    private static long millisSince(long start) {
+        return (System.nanoTime() - start) / 1_000_000;
+    }
+
+    private Answer exchange(Request request, @Nullable String authorization, Deadline deadline)
+            throws PushClientException, Transport.Lost {
         MyToken token = MyToken.random();
         String account = own.id();
         RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account), deadline);

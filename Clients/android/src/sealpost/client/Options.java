@@ -27,6 +27,7 @@ public final class Options {
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
+    private @Nullable Observer observer;
     private Connections connections = new Connections() {
         @Override
         public HttpURLConnection open(URL url) throws IOException {
@@ -179,6 +180,16 @@ public final class Options {
     public Options connections(Connections connections) {
         this.connections = connections;
         return this;
+    }
+
+    /** Observes all requests, for logs and counters. */
+    public Options observer(Observer observer) {
+        this.observer = observer;
+        return this;
+    }
+
+    @Nullable Observer observer() {
+        return observer;
     }
 
     Options clock(Clock clock) {

@@ -1,8 +1,10 @@
 package sealpost.client;
 
 import java.io.IOException;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
@@ -125,6 +127,41 @@ public final class NetworkTests {
             } finally {
                 MainThread.thread = null;
             }
+        }
+    }
+
+    public static void anObserverSeesEachRequestWithoutItsSecrets() throws Exception {
+        // The test closes it early.
+        ModelServer server = new ModelServer();
+        try (TestFolder folder = new TestFolder()) {
+            long id = server.add("a secret text");
+            List<String> seen = new ArrayList<>();
+            Options options = server.options().observer(new Observer() {
+                @Override
+                public void answered(String method, String route, int status, long millis) {
+                    seen.add(method + " " + route + " " + status);
+                }
+
+                @Override
+                public void failed(String method, String route, PushClientException.Reason reason, Interference.Kind kind, long millis) {
+                    seen.add(method + " " + route + " " + reason + " " + kind);
+                }
+            });
+            PushClient client = new PushClient(options, ALICE, folder.store());
+            client.notification(id);
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            Check.fails(() -> client.notification(1), PushClientException.Reason.PROBLEM);
+            server.isForged = true;
+            client.sync();
+            server.close();
+            client.sync();
+            Check.equal(
+                    seen,
+                    Arrays.asList(
+                            "GET /api/notifications/{id} 200", "POST /api/register 200", "PUT /api/register/{id} 200",
+                            "GET /api/notifications/{id} 404", "GET /api/notifications INTERFERENCE SIGNATURE",
+                            "GET /api/notifications OFFLINE null"),
+                    "the requests");
         }
     }
 
