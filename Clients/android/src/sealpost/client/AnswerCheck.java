@@ -110,6 +110,7 @@ final class AnswerCheck {
         if (seen.equals("none")) {
             // The caller may be unknown if its credentials are missing or refused. All other
             // answers name an account.
+            if (request.isAnonymous) return null;
             if (raw.status >= 400 && !OF_SOMEBODY.contains(raw.status)) return null;
         } else if (isIdentifier(seen)) {
             // A new session's body names its account.

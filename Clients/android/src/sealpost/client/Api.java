@@ -65,6 +65,7 @@ final class Api {
     }
 
     private Answer callAs(Request request, Deadline deadline) throws PushClientException {
+        if (request.isAnonymous) return ask(request, null, deadline).success();
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();

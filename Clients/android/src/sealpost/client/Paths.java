@@ -10,6 +10,8 @@ final class Paths {
     static final String NOTIFICATIONS = "/api/notifications";
     static final String READ = "/api/notifications/read";
     static final String SESSIONS = "/api/sessions";
+    static final String ENROLMENT = "/api/enrolment";
+    static final String PASSWORD = "/api/users/current/password";
     static final String CURRENT_SESSION = "/api/sessions/current";
 
     private static final Set<String> NAMES = new HashSet<>(Arrays.asList(
@@ -24,6 +26,18 @@ final class Paths {
 
     static String taken(long id) {
         return notification(id) + "/taken";
+    }
+
+    static String topic(String registration, String topic) {
+        return device(registration) + "/topics/" + Request.escaped(topic);
+    }
+
+    static String test(String registration) {
+        return device(registration) + "/test";
+    }
+
+    private static String device(String registration) {
+        return "/api/devices/" + registration;
     }
 
     /** A path for logs, with {@code {id}} in place of its variable parts. */

@@ -38,6 +38,7 @@ public final class PushClient {
     private final Store store;
     final Notifications notifications = new Notifications(this);
     private final Outbox outbox = new Outbox(this);
+    private final Devices devices = new Devices(this);
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
     /** The stored state belongs to server, account and app, and to whether answers are signed. */
@@ -255,6 +256,11 @@ public final class PushClient {
         return outbox;
     }
 
+    /** The account's devices and their topics. */
+    public Devices devices() {
+        return devices;
+    }
+
     // Device and session
 
     /**
@@ -311,6 +317,40 @@ public final class PushClient {
         Session session = newSession(api, username);
         begin(session, session.token());
         return session;
+    }
+
+    /**
+     * Signs in with a code of the server or of the app's backend, for users without a password, and
+     * stores the token as {@link #signIn(String, String)} does. A code works once.
+     *
+     * <p>The server's answer decides whose account it is, since a code names none.
+     */
+    public Session enrol(String code) throws PushClientException {
+        // Throws for a client that has signed out.
+        account.read();
+        Request request = new Request("POST", Paths.ENROLMENT);
+        request.isRepeatable = false;
+        request.isSignIn = true;
+        request.isAnonymous = true;
+        request.body = Json.object().with("Code", Json.of(code));
+        Answer answer = api.call(request, options.deadline());
+        Json id = answer.json == null ? null : answer.json.get("Account");
+        Session session = Session.read(answer.json, id == null ? null : id.string());
+        if (session == null) throw answer.unexpected("a session");
+        begin(session, session.token());
+        return session;
+    }
+
+    /**
+     * Sets a new password of the user.
+     *
+     * <p>This ends all sessions of the user, this one included: sign in again with the new password,
+     * and register the device.
+     */
+    public void changePassword(String current, String replacement) throws PushClientException {
+        Request request = new Request("PUT", Paths.PASSWORD);
+        request.body = Json.object().with("Current", Json.of(current)).with("New", Json.of(replacement));
+        api.call(request, options.deadline());
     }
 
     /** Exchanges this client's password for a token, which the app stores. */

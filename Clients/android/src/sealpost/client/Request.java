@@ -26,6 +26,9 @@ final class Request {
      */
     boolean isSignIn = false;
 
+    /** Whether the client sends the request without its credentials. */
+    boolean isAnonymous = false;
+
     Request(String method, String path) {
         this.method = method;
         this.path = path;
@@ -52,7 +55,7 @@ final class Request {
     }
 
     /** Encodes everything except letters, digits and {@code -_.}: a handle may be a URL itself. */
-    private static String escaped(String text) {
+    static String escaped(String text) {
         try {
             return URLEncoder.encode(text, "UTF-8").replace("+", "%20").replace("*", "%2A");
         } catch (UnsupportedEncodingException missing) {

@@ -1139,6 +1139,50 @@ public final class ClientTests {
         Check.equal(refusal(() -> NotificationItem.of(Json.object())), "a notification needs Id and Read", "another object");
     }
 
+    public static void aCodeSignsInAndAPasswordIsChanged() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.signedIn(folder.store());
+            Check.equal(Check.fails(() -> client.enrol("wrong"), PushClientException.Reason.PROBLEM).problem().code(), "wrong-code", "a code");
+            Check.equal(client.enrol("A2B3").account(), server.account, "the session");
+            Check.equal(server.credentials, Arrays.asList("null", "null"), "without credentials");
+            Check.that(server.signedIn(folder.store()).sync().isFresh(), "its token is stored");
+            Check.fails(() -> client.changePassword("wrong", "another"), PushClientException.Reason.PROBLEM);
+            client.changePassword("secret", "another");
+            Check.fails(client::sync, PushClientException.Reason.UNAUTHORIZED);
+            client.signIn("alice", "secret");
+            Check.that(client.sync().isFresh(), "signed in again");
+        });
+    }
+
+    public static void theAccountsDevicesAreListedAndThisOneJoinsTopics() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            try {
+                client.devices().join("news");
+                throw new AssertionError("a device without a registration has joined");
+            } catch (IllegalStateException expected) {
+                Check.equal(server.log.size(), 0, "requests");
+            }
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            server.devices.add("device-2");
+            server.log.clear();
+            client.devices().join("news of/today");
+            client.devices().leave("news");
+            Check.equal(client.devices().test().get("State").string(), "accepted", "the test push");
+            List<Device> devices = client.devices().list();
+            Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
+            client.devices().remove(devices.get(1));
+            Check.equal(server.devices, Collections.singleton("device-1"), "the remaining device");
+            Check.equal(
+                    server.log.subList(0, 3),
+                    Arrays.asList(
+                            "PUT /api/devices/device-1/topics/news%20of%2Ftoday", "DELETE /api/devices/device-1/topics/news",
+                            "POST /api/devices/device-1/test"),
+                    "the requests");
+        });
+    }
+
     public static void aDeadlineHoldsAgainstADrippingPeer() throws Exception {
         try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 TestFolder folder = new TestFolder()) {

@@ -192,7 +192,10 @@ final class ModelServer implements AutoCloseable {
         } catch (Exception error) {
             throw new IOException(error);
         }
-        if (!isOfVersionBefore) fields.put("Sealpost-Account", status == 401 ? "none" : asked.account);
+        if (!isOfVersionBefore) {
+            boolean isOfNobody = status == 401 || exchange.getRequestURI().getRawPath().equals("/api/enrolment");
+            fields.put("Sealpost-Account", isOfNobody ? "none" : asked.account);
+        }
         send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
     }
 
@@ -273,8 +276,32 @@ final class ModelServer implements AutoCloseable {
                         .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
             };
         }
+        if (path.equals("/api/enrolment")) {
+            if (!body.get("Code").string().equals("A2B3")) return problem(403, "wrong-code");
+            return new Object[] {
+                201,
+                session()
+                        .with("Token", Json.of(authorization.substring("Bearer ".length())))
+                        .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
+            };
+        }
         if (isByOwnClient && !authorization.equals(shown) && !password.equals(shown)) {
             return problem(401, "invalid-token");
+        }
+        if (path.equals("/api/users/current/password")) {
+            if (!body.get("Current").string().equals("secret")) return problem(403, "wrong-password");
+            authorization = "Bearer spt_second";
+            devices.clear();
+            return new Object[] {204, null};
+        }
+        if (path.startsWith("/api/devices/") && path.endsWith("/test")) {
+            return new Object[] {200, Json.object().with("Device", Json.of("device-1")).with("State", Json.of("accepted"))};
+        }
+        if (path.startsWith("/api/devices/")) return new Object[] {204, null};
+        if (path.equals("/api/register") && method.equals("GET")) {
+            List<Json> list = new ArrayList<>();
+            for (String device : devices) list.add(Json.object().with("Id", Json.of(device)).with("Platform", Json.of("fcm")));
+            return new Object[] {200, Json.array(list)};
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
         if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));
