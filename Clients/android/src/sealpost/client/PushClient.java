@@ -39,6 +39,9 @@ public final class PushClient {
     final Notifications notifications = new Notifications(this);
     private final Outbox outbox = new Outbox(this);
     private final Devices devices = new Devices(this);
+    /** Whether this client has seen its registration at the server. */
+    private volatile boolean isRegistrationChecked = false;
+
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
     /** The stored state belongs to server, account and app, and to whether answers are signed. */
@@ -274,8 +277,11 @@ public final class PushClient {
     }
 
     /**
-     * Registers this device if a value or the session has changed, or a week has passed; otherwise
-     * sends no request.
+     * Registers this device if a value or the session has changed, or a week has passed.
+     *
+     * <p>Otherwise a client's first call asks the server whether the registration still exists, and
+     * later calls send no request. The server retires a registration whose provider reports that it
+     * is gone.
      *
      * <p>The server removes the device of a session that ends by a new password, an administrator
      * or a sign-out. Call this at each start, and after signing in.
@@ -284,7 +290,22 @@ public final class PushClient {
         Registration registration = new Registration(this, platform, handle, tags);
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
-        return current == null ? registration.register(deadline) : current;
+        if (current == null || !isRegistrationChecked && isRetired(current, deadline)) current = registration.register(deadline);
+        isRegistrationChecked = true;
+        return current;
+    }
+
+    private boolean isRetired(String registration, Deadline deadline) throws PushClientException {
+        try {
+            for (Device device : devices.list(deadline)) {
+                if (device.id().equals(registration)) return device.isRetired();
+            }
+            return true;
+        } catch (PushClientException unanswered) {
+            if (unanswered.reason() == PushClientException.Reason.SIGNED_OUT) throw unanswered;
+            // The next start asks again.
+            return false;
+        }
     }
 
     /**

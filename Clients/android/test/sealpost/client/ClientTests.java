@@ -126,6 +126,7 @@ public final class ClientTests {
             Check.equal(registrations(client, server), 1, "of another session");
             // As after a start of the app.
             PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(registrations(later, server), 1, "the first call asks whether it is there");
             Check.equal(registrations(later, server), 0, "the stored one");
             for (String other : new String[] {"of an issuer", "the next one of the issuer"}) {
                 token[0] = other;
@@ -134,6 +135,23 @@ public final class ClientTests {
             }
             PushClient none = new PushClient(server.options(), Credentials.token(refused -> null, "alice"), folder.store());
             Check.equal(registrations(none, server), 0, "without a token there is nothing to compare");
+        });
+    }
+
+    public static void aRetiredRegistrationIsNoticedAtTheNextStart() throws Exception {
+        with((server, folder) -> {
+            server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+            // Its provider has said that the device is gone.
+            server.devices.clear();
+            Check.equal(registrations(server.client(folder.store()), server), 2, "asked, and registered");
+            Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
+            Check.equal(registrations(server.client(folder.store()), server), 1, "asked");
+            server.devices.clear();
+            Options nowhere = server.options().connections(url -> {
+                throw new java.net.UnknownHostException("no network");
+            });
+            PushClient offline = new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store());
+            Check.equal(offline.registerIfNeeded("fcm", "handle", Collections.<String>emptyList()), "device-1", "the stored one");
         });
     }
 
@@ -993,7 +1011,7 @@ public final class ClientTests {
             Check.equal(later.outbox().count(), 1, "what waits");
             server.log.clear();
             later.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
-            Check.equal(server.log, Collections.emptyList(), "it is registered");
+            Check.equal(server.log, Collections.singletonList("GET /api/register"), "it is registered");
             Check.that(later.sync().isFresh(), "fresh");
             Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent");
             InboxChanges changes = later.changes("screen");

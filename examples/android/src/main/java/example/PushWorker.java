@@ -34,7 +34,7 @@ public final class PushWorker extends Worker {
                 boolean isFresh = client.sync().isFresh();
                 follow(client);
                 String token = store.secret(TOKEN);
-                // A request only if something has changed, or a week has passed.
+                // Registers again if something has changed, or the server has retired the device.
                 if (token != null) client.registerIfNeeded("fcm", token, Collections.<String>emptyList());
                 return isFresh ? Result.success() : Result.retry();
             }
