@@ -71,7 +71,8 @@ final class Api {
         if (authorization == null) throw unauthorized();
         // The server's demand for a password needs no request that must be sent only once.
         boolean isOther = isHeldBack && !request.isRepeatable;
-        Answer answer = ask(isOther ? new Request("GET", Paths.CURRENT_SESSION) : request, isHeldBack ? null : authorization, deadline);
+        Request first = isOther ? new Request("GET", Paths.CURRENT_SESSION) : request;
+        Answer answer = ask(first, isHeldBack ? null : authorization, deadline);
         last = authorization;
         if (answer.status != 401) {
             answer.success();

@@ -21,7 +21,8 @@ final class MainThread {
     /** Throws on the main thread, where Android would end an app that waits for the network. */
     static void refuse() {
         if (Thread.currentThread() == thread) {
-            throw new IllegalStateException("a call that waits for the network was made on the main thread; make it on another thread");
+            throw new IllegalStateException(
+                    "a call that waits for the network was made on the main thread; make it on another thread");
         }
     }
 }
