@@ -29,11 +29,11 @@ public final class ClientTests {
     private ClientTests() {}
 
     private interface Test {
-        void run(ModelServer server, TestFolder folder) throws Exception;
+        void run(TestServer server, TestFolder folder) throws Exception;
     }
 
     private static void with(Test test) throws Exception {
-        try (ModelServer server = new ModelServer();
+        try (TestServer server = new TestServer();
                 TestFolder folder = new TestFolder()) {
             test.run(server, folder);
         }
@@ -156,7 +156,7 @@ public final class ClientTests {
     }
 
     /** The number of requests that registering the same device takes. */
-    private static int registrations(PushClient client, ModelServer server) throws Exception {
+    private static int registrations(PushClient client, TestServer server) throws Exception {
         server.log.clear();
         client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
         return server.log.size();
@@ -469,7 +469,7 @@ public final class ClientTests {
     private static final List<String> ENDED = Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current");
 
     /** A client with an inbox, a registration and a token in one store. */
-    private static PushClient filledClient(ModelServer server, TestFolder folder) throws Exception {
+    private static PushClient filledClient(TestServer server, TestFolder folder) throws Exception {
         server.add("text");
         PushClient client = server.signedIn(folder.store());
         client.signIn("alice", "secret");
@@ -486,7 +486,7 @@ public final class ClientTests {
         return false;
     }
 
-    private static void checkNothingIsStored(ModelServer server, TestFolder folder) throws Exception {
+    private static void checkNothingIsStored(TestServer server, TestFolder folder) throws Exception {
         Check.that(!isAccountThere(folder), "nothing is stored");
         PushClient later = server.signedIn(folder.store());
         Check.that(later.cachedInbox().notifications().isEmpty(), "nothing to be seen");
@@ -500,8 +500,8 @@ public final class ClientTests {
      * A server with a proxy's own account. The proxy sends that account's credentials in place of
      * its clients'.
      */
-    private static ModelServer mallory() throws Exception {
-        ModelServer mallory = new ModelServer();
+    private static TestServer mallory() throws Exception {
+        TestServer mallory = new TestServer();
         mallory.account = "MMMMMMMMMMMMMMMMMMMMMA";
         mallory.username = "mallory";
         mallory.add("your account is locked, call this number");
@@ -509,7 +509,7 @@ public final class ClientTests {
     }
 
     public static void anAnswerForAnotherUserIsRejected() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 PushClient client = filledClient(server, folder);
                 List<NotificationItem> inbox = client.cachedInbox().notifications();
@@ -543,7 +543,7 @@ public final class ClientTests {
     }
 
     public static void aSignOutThatAnotherAccountHasAnsweredWaits() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 filledClient(server, folder);
                 server.ofProxy = mallory;
@@ -560,7 +560,7 @@ public final class ClientTests {
     }
 
     public static void aPasswordIsThatOfItsName() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             for (boolean isBefore : new boolean[] {false, true}) {
                 with((server, folder) -> {
                     server.isOfVersionBefore = isBefore;
@@ -586,7 +586,7 @@ public final class ClientTests {
     }
 
     public static void aSignOutWithAPasswordIsThatOfItsName() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 Credentials password = Credentials.basic("alice", "secret");
                 // The registration is older than the server's identifiers.
@@ -606,7 +606,7 @@ public final class ClientTests {
     }
 
     public static void theFirstAnswerToATokenTellsWhoseItIs() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 server.add("text");
                 Credentials token = Credentials.token("spt_first", "alice");

@@ -43,7 +43,7 @@ final class LargeInbox {
         return new PushClient(options, Credentials.token("spt_first", "alice"), new Store(new File(folder), TestFolder.KEY));
     }
 
-    static Process start(ModelServer server, TestFolder folder) throws IOException {
+    static Process start(TestServer server, TestFolder folder) throws IOException {
         return new ProcessBuilder(
                         System.getProperty("java.home") + "/bin/java", "-Xmx64m", "-XX:+UseSerialGC",
                         "--add-opens", "java.base/java.net=ALL-UNNAMED",

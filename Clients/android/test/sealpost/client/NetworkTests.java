@@ -70,7 +70,7 @@ public final class NetworkTests {
     }
 
     public static void lookupsThatHangHoldNoOtherCall() throws Exception {
-        try (ModelServer server = new ModelServer();
+        try (TestServer server = new TestServer();
                 TestFolder folder = new TestFolder();
                 TestFolder other = new TestFolder()) {
             server.add("text");
@@ -99,7 +99,7 @@ public final class NetworkTests {
     }
 
     public static void callsOnTheMainThreadAreRefused() throws Exception {
-        try (ModelServer server = new ModelServer();
+        try (TestServer server = new TestServer();
                 TestFolder folder = new TestFolder()) {
             server.add("text");
             PushClient client = server.client(folder.store());
@@ -132,7 +132,7 @@ public final class NetworkTests {
 
     public static void anObserverSeesEachRequestWithoutItsSecrets() throws Exception {
         // The test closes it early.
-        ModelServer server = new ModelServer();
+        TestServer server = new TestServer();
         try (TestFolder folder = new TestFolder()) {
             long id = server.add("a secret text");
             List<String> seen = new ArrayList<>();
@@ -170,7 +170,7 @@ public final class NetworkTests {
     public static void aCompressedAnswerIsDecodedWithinTheLimit() throws Exception {
         for (String coding : Arrays.asList("gzip", "deflate")) {
             for (boolean isOnlyLabelled : new boolean[] {false, true}) {
-                try (ModelServer server = new ModelServer();
+                try (TestServer server = new TestServer();
                         TestFolder folder = new TestFolder()) {
                     server.add("text");
                     server.coding = coding;
@@ -179,7 +179,7 @@ public final class NetworkTests {
                 }
             }
         }
-        try (ModelServer server = new ModelServer();
+        try (TestServer server = new TestServer();
                 TestFolder folder = new TestFolder()) {
             long id = server.add(String.join("", Collections.nCopies(100_000, "bomb ")));
             server.coding = "gzip";

@@ -3,6 +3,7 @@ package sealpost.client;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.net.InetAddress;
@@ -29,13 +30,22 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.zip.DeflaterOutputStream;
 import java.util.zip.GZIPOutputStream;
+import javax.crypto.spec.SecretKeySpec;
 
 /**
- * A server in memory for one user, which signs. It has notifications, lists with cursors, read,
- * dismiss, send once for each key, registrations and sessions. It can lose answers, forget cursors
- * and refuse tokens.
+ * A server in memory for tests on the JVM: it has one user, alice with the password "secret", and
+ * signs its answers.
+ *
+ * <p>It has notifications, lists with cursors, read, dismiss, send once for each key, registrations,
+ * devices and sessions. Calls that send PATCH, such as {@link PushClient#markRead(long, boolean)}, need
+ * {@code --add-opens java.base/java.net=ALL-UNNAMED}, since the JDK knows no PATCH.
  */
-final class ModelServer implements AutoCloseable {
+public final class TestServer implements AutoCloseable {
+    /** An action between a request and its answer. */
+    interface Held {
+        void run() throws Exception;
+    }
+
     /** The state of a user's notification, and the number of its last change. */
     static final class Entry {
         Json json;
@@ -69,7 +79,7 @@ final class ModelServer implements AutoCloseable {
      * The server of a proxy's account. While set, a proxy in front of this server sends all
      * requests with credentials of its own.
      */
-    volatile ModelServer ofProxy;
+    volatile TestServer ofProxy;
     volatile int exchanged = 0;
     /** The coding with which a proxy before this server compresses, or only labels, all bodies. */
     volatile String coding;
@@ -77,7 +87,7 @@ final class ModelServer implements AutoCloseable {
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
     /** Runs between the next request and its answer. */
-    volatile Check.Body held;
+    volatile Held held;
     /** A cursor that replaces the server's own. */
     volatile String cursor;
     /** The problem type for a payload that is too large. */
@@ -99,7 +109,9 @@ final class ModelServer implements AutoCloseable {
         System.setProperty("sun.net.httpserver.nodelay", "true");
     }
 
-    ModelServer() throws Exception {
+    /** Starts a server at a free port of this machine. */
+    public TestServer() throws Exception {
+        JdkMethods.allowPatchIfPossible();
         KeyPair pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
         byte[] encoded = pair.getPublic().getEncoded();
         pinned = Base64.url(Arrays.copyOfRange(encoded, encoded.length - 32, encoded.length));
@@ -115,20 +127,23 @@ final class ModelServer implements AutoCloseable {
         return "http://127.0.0.1:" + server.getAddress().getPort();
     }
 
-    Options options() {
+    /** Options for clients of this server, with its key pinned. */
+    public Options options() {
         return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new VerificationKey(pinned)));
     }
 
     /** A client that signs in with the stored token. */
-    PushClient signedIn(Store store) {
+    public PushClient signedIn(Store store) {
         return new PushClient(options(), Credentials.stored("alice"), store);
     }
 
-    PushClient client(Store store) {
+    /** A client with a token, which needs no sign-in. */
+    public PushClient client(Store store) {
         return new PushClient(options(), Credentials.token("spt_first", "alice"), store);
     }
 
-    synchronized long add(String payload) {
+    /** Posts a notification, and returns its id. */
+    public synchronized long add(String payload) {
         long id = nextId += 1 + random.nextInt(1000);
         put(id, Json.object()
                 .with("Id", Json.of(id))
@@ -142,10 +157,30 @@ final class ModelServer implements AutoCloseable {
     /**
      * Adds a read-once payload: readable for a minute at the real server, and in one answer here.
      */
-    synchronized long addReadOnce(String payload) {
+    public synchronized long addReadOnce(String payload) {
         long id = add(payload);
         put(id, entries.get(id).json.with("ReadOnce", Json.of(true)));
         return id;
+    }
+
+    /** Recalls a notification. */
+    public synchronized void recall(long id) {
+        put(id, null);
+    }
+
+    /** The ids of registered devices. */
+    public Set<String> devices() {
+        return new TreeSet<>(devices);
+    }
+
+    /** Lets answers be forged, as by a proxy without the server's key. */
+    public void forge(boolean isForged) {
+        this.isForged = isForged;
+    }
+
+    /** A store in a folder, with a fixed key. */
+    public static Store store(File folder) {
+        return new Store(folder, new SecretKeySpec(new byte[32], "AES"));
     }
 
     synchronized void put(long id, Json json) {
@@ -171,7 +206,7 @@ final class ModelServer implements AutoCloseable {
         int status;
         Json answer;
         Map<String, String> fields = new HashMap<>();
-        ModelServer asked = ofProxy == null ? this : ofProxy;
+        TestServer asked = ofProxy == null ? this : ofProxy;
         if (asked != this) exchanged++;
         synchronized (asked) {
             log.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath());
@@ -185,7 +220,7 @@ final class ModelServer implements AutoCloseable {
             // This closes the connection.
             if (loseOneIn > 0 && random.nextInt(loseOneIn) == 0) throw new IOException("the answer is lost");
         }
-        Check.Body held = this.held;
+        Held held = this.held;
         this.held = null;
         try {
             if (held != null) held.run();
