@@ -1121,30 +1121,6 @@ public final class ClientTests {
         });
     }
 
-    /** 5,000 notifications of 4 KiB, on a heap of 64 MB. */
-    public static void aLargeInboxNeedsLittleMemoryAndIsReadOnce() throws Exception {
-        with((server, folder) -> {
-            String text = repeated("0123456789abcdef", 256);
-            for (int count = 0; count < 5000; count++) server.add(count + text);
-            Process process = LargeInbox.start(server, folder);
-            String said = SigningOut.said(process);
-            System.out.println(said);
-            Check.that(said != null && said.startsWith("5000 notifications, 4999 unread, 5000 payloads"), "it said " + said);
-            PushClient client = server.client(folder.store());
-            Check.equal(client.cachedInbox().unreadCount(), 4999, "the badge");
-            // The next call must not read the files again.
-            for (File account : folder.file.listFiles()) {
-                for (File commit : account.listFiles()) {
-                    for (File file : commit.getName().startsWith("c") ? commit.listFiles() : new File[0]) {
-                        if (!file.getName().equals("index")) file.delete();
-                    }
-                }
-            }
-            Check.equal(client.cachedInbox().unreadCount(), 4999, "from memory");
-            Check.equal(client.cachedInbox().notifications().size(), 5000, "and the list");
-        });
-    }
-
     public static void anAppsTestsMakeValuesOfTheirOwn() {
         Json json = Json.object().with("Id", Json.of(7)).with("Payload", Json.of("text")).with("Read", Json.of(false));
         NotificationItem item = NotificationItem.of(json);
