@@ -273,7 +273,9 @@ public final class PushClient {
      * @param handle the provider's token for this device
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
-        return new Registration(this, platform, handle, tags).register(options.deadline());
+        String id = new Registration(this, platform, handle, tags).register(options.deadline());
+        isRegistrationChecked = true;
+        return id;
     }
 
     /**
