@@ -59,7 +59,13 @@ public final class MessagesActivity extends Activity {
     private void load() {
         run(() -> {
             String token = Push.store(this).secret(PushWorker.TOKEN);
-            Push.open(this, token);
+            if (token != null) {
+                Push.open(this, token);
+                return;
+            }
+            // Firebase has no token yet: onNewToken registers it later.
+            Fetched<Inbox> inbox = Push.client(this).sync();
+            Screen.show(inbox.value(), inbox.date(), inbox.failure());
         });
     }
 
