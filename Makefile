@@ -182,6 +182,7 @@ e2e: release release-demo e2e-packages
 	SEALPOST_TEST_STEPS=10000 swift test $(DEBUG) --filter TwoProcessesTests
 	SEALPOST_TEST_CACHED=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
 	scripts/android-client check
+	scripts/android-client large
 	scripts/android-client processes 10000
 	scripts/e2e run android-client .build/release/sealpost
 	$(MAKE) sanitize

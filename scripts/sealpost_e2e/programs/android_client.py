@@ -12,6 +12,7 @@ import http.client
 import itertools
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 
@@ -87,7 +88,8 @@ class Truth:
         return self.ask("GET", f"/api/notifications/{id}")
 
     def inbox(self):
-        return sorted(self.ask("GET", "/api/notifications?limit=500")["Notifications"], key=lambda item: (item["CreatedAt"], item["Id"]))
+        # Within a second the list has the order of the posts.
+        return sorted(self.ask("GET", "/api/notifications?limit=500")["Notifications"], key=lambda item: item["CreatedAt"])
 
     def devices(self):
         return [device["Id"] for device in self.ask("GET", "/api/register") if not device.get("RetiredAt")]
@@ -265,7 +267,31 @@ def certificates_and_outbox(options, phone):
             raise SystemExit("signed out, and still registered")
         if phone.ask(client, "sync", keys).get("reason") != "SIGNED_OUT":
             raise SystemExit("signed out, and still in")
+        code_and_topic(site, phone, keys)
         front.close()
+
+
+def code_and_topic(site, phone, keys):
+    """A user without a password signs in with a code, and the device joins a topic."""
+    command = ([site.sealpost, "user", *words] for words in (("add", "dora", "--no-password"), ("code", "dora")))
+    answers = [
+        subprocess.run(words, cwd=site.folder, env=site.environment, check=True, capture_output=True, text=True).stdout
+        for words in command
+    ]
+    code = re.search(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]{25}", answers[1])[0]
+    client = phone.new()
+    dora = {"user": "dora", "stored": True}
+    if (refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") != "PROBLEM":
+        raise SystemExit(f"a wrong code: {refused}")
+    if not phone.ask(client, "enrol", keys, code=code, **dora).get("value"):
+        raise SystemExit("the code does not sign in")
+    if phone.ask(client, "sync", keys).get("value") != []:
+        raise SystemExit("the stored token does not sign in")
+    id = phone.ask(client, "register", keys)["value"]
+    phone.ask(client, "join", keys)
+    if (devices := phone.ask(client, "devices", keys).get("value")) != [f"{id} [news, username:dora]"]:
+        raise SystemExit(f"the devices: {devices}")
+    phone.ask(client, "signOut", keys)
 
 
 def read_once(phone, truth, client, keys):

@@ -1,10 +1,12 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.security.GeneralSecurityException;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Set;
 
@@ -25,6 +27,8 @@ final class Account {
     private static final int KEPT = 4;
 
     private static final int ATTEMPTS = 500;
+    /** The largest contents in memory, in bytes: four pages of 500 short notifications. */
+    private static final int MAXIMUM_IN_MEMORY = 4 << 20;
     private static final String INDEX = "index";
     /** A folder with one empty file; the file's name identifies this sign-in. */
     private static final String SIGN_IN = "i";
@@ -33,6 +37,15 @@ final class Account {
     private final String name;
     private volatile @Nullable File folder;
     private volatile @Nullable String signIn;
+    /** The state after changes that a full disk could not take; null if there are none. */
+    private volatile @Nullable Snapshot memory;
+    /** The latest state that was read from the disk; null at first. */
+    private volatile @Nullable Snapshot last;
+    private final Object factsLock = new Object();
+    /** The facts of the entries that {@link #facts} has read. */
+    private Map<Long, Facts> known = new LinkedHashMap<>();
+    /** The state of {@link #known}. */
+    private @Nullable Snapshot knownFrom;
 
     Account(Store store, String name) {
         this.store = store;
@@ -43,10 +56,18 @@ final class Account {
     final class Snapshot {
         final long commit;
         final Index index;
+        /** The contents of this commit while it exists only in memory; null if it is on the disk. */
+        final @Nullable Map<Integer, byte[]> unwritten;
 
-        Snapshot(long commit, Index index) {
+        Snapshot(long commit, Index index, @Nullable Map<Integer, byte[]> unwritten) {
             this.commit = commit;
             this.index = index;
+            this.unwritten = unwritten;
+        }
+
+        /** The latest commit that other processes know, too. */
+        long written() {
+            return unwritten == null ? commit : commit - 1;
         }
 
         /** The content of an entry; null if it is missing, damaged, or replaced meanwhile. */
@@ -57,7 +78,32 @@ final class Account {
         }
 
         @Nullable byte[] content(Index.Place place) throws PushClientException {
+            if (unwritten != null && place.commit == commit) return unwritten.get(place.number);
             return Account.this.content(place);
+        }
+    }
+
+    /**
+     * The facts of all readable entries, in their order. Reads only files that are new since the
+     * last call.
+     */
+    Map<Long, Facts> facts(Snapshot now) throws PushClientException {
+        synchronized (factsLock) {
+            if (knownFrom == now && known.size() == now.index.entries.size()) return known;
+            Map<Long, Facts> all = new LinkedHashMap<>();
+            // Another process may use the number of a commit that is only in memory.
+            boolean isReusable = knownFrom == null || knownFrom.unwritten == null;
+            for (Map.Entry<Long, Index.Place> entry : now.index.entries.entrySet()) {
+                Facts facts = isReusable ? known.get(entry.getKey()) : null;
+                if (facts == null || !facts.place.isSame(entry.getValue())) {
+                    CachedItem cached = now.entry(entry.getKey());
+                    if (cached == null) continue;
+                    facts = new Facts(cached.item, entry.getValue());
+                }
+                all.put(entry.getKey(), facts);
+            }
+            knownFrom = now;
+            return known = all;
         }
     }
 
@@ -71,10 +117,17 @@ final class Account {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             File folder = open();
             long commit = latest(folder);
-            if (commit == 0) return new Snapshot(0, new Index());
+            Snapshot memory = this.memory;
+            // A commit of another process replaces the state in memory, which is then fetched again.
+            if (memory != null && memory.commit == commit + 1) return memory;
+            if (commit == 0) return new Snapshot(0, new Index(), null);
+            Snapshot last = this.last;
+            // Nothing changes a commit, nor an index that was read.
+            if (last != null && last.commit == commit) return last;
             try {
                 Index index = index(folder, commit);
-                return new Snapshot(commit, index == null ? salvaged(folder, commit) : index);
+                if (index == null) return new Snapshot(commit, salvaged(folder, commit), null);
+                return this.last = new Snapshot(commit, index, null);
             } catch (FileNotFoundException replaced) {
                 pause(attempt);
             } catch (IOException | GeneralSecurityException error) {
@@ -113,20 +166,43 @@ final class Account {
     }
 
     /** Commits a change, unless it leaves the state as it is. */
-    synchronized <R> R change(Change<R> change) throws PushClientException {
+    <R> R change(Change<R> change) throws PushClientException {
+        return change(change, false);
+    }
+
+    /**
+     * Commits a change that the server knows, too. If the disk is full, it stays in memory, and the
+     * next change writes both.
+     */
+    <R> R cache(Change<R> change) throws PushClientException {
+        return change(change, true);
+    }
+
+    private synchronized <R> R change(Change<R> change, boolean isOfServer) throws PushClientException {
         for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
             Snapshot base = read();
-            Draft draft = new Draft(base, base.commit + 1);
+            Draft draft = new Draft(base);
             R result = change.make(draft);
             if (!draft.isChanged()) return result;
-            if (commit(base, draft)) return result;
+            try {
+                if (commit(base, draft)) {
+                    memory = null;
+                    return result;
+                }
+            } catch (PushClientException unwritten) {
+                if (!isOfServer || unwritten.reason() != PushClientException.Reason.STORAGE) throw unwritten;
+                draft.finish();
+                if (draft.size() > MAXIMUM_IN_MEMORY) throw unwritten;
+                memory = new Snapshot(draft.commit, draft.index, draft.contents);
+                return result;
+            }
             pause(attempt);
         }
         throw busy();
     }
 
     /** The latest index; an empty one if the files are unreadable. */
-    Index last() {
+    Index lastIndex() {
         try {
             return read().index;
         } catch (PushClientException unreadable) {
@@ -145,6 +221,8 @@ final class Account {
         if (id != null && before != null && !id.equals(before)) {
             remove();
             signIn = null;
+            memory = null;
+            last = null;
         }
         change(new Change<Void>() {
             @Override
@@ -311,8 +389,15 @@ final class Account {
 
     /** The number in a commit's name; 0 for other names. */
     private static long number(String name) {
-        if (!name.matches("c[1-9][0-9]{0,17}")) return 0;
-        return Long.parseLong(name.substring(1));
+        // Not a regular expression: an account may have thousands of folders.
+        if (name.length() < 2 || name.length() > 19 || name.charAt(0) != 'c' || name.charAt(1) == '0') return 0;
+        long number = 0;
+        for (int index = 1; index < name.length(); index++) {
+            char digit = name.charAt(index);
+            if (digit < '0' || digit > '9') return 0;
+            number = number * 10 + digit - '0';
+        }
+        return number;
     }
 
     private static void pause(int attempt) throws PushClientException {

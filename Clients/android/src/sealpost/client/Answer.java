@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /** A checked answer: the server's own, to this very request. */
 final class Answer {
     final Request request;

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
@@ -109,6 +110,7 @@ final class AnswerCheck {
         if (seen.equals("none")) {
             // The caller may be unknown if its credentials are missing or refused. All other
             // answers name an account.
+            if (request.isAnonymous) return null;
             if (raw.status >= 400 && !OF_SOMEBODY.contains(raw.status)) return null;
         } else if (isIdentifier(seen)) {
             // A new session's body names its account.

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
@@ -64,12 +65,19 @@ final class Api {
     }
 
     private Answer callAs(Request request, Deadline deadline) throws PushClientException {
+        if (request.isAnonymous) return ask(request, null, deadline).success();
         boolean isHeldBack = credentials.isAskedFirst() && !isLetIn;
         String authorization = credentials.authorization(null, deadline);
         if (authorization == null) throw unauthorized();
-        Answer answer = ask(request, isHeldBack ? null : authorization, deadline);
+        // The server's demand for a password needs no request that must be sent only once.
+        boolean isOther = isHeldBack && !request.isRepeatable;
+        Request first = isOther ? new Request("GET", Paths.CURRENT_SESSION) : request;
+        Answer answer = ask(first, isHeldBack ? null : authorization, deadline);
         last = authorization;
-        if (answer.status != 401) return answer.success();
+        if (answer.status != 401) {
+            answer.success();
+            if (!isOther) return answer;
+        }
         // Only once: the client does not retry a refused credential.
         String next = isHeldBack ? authorization : renewed(authorization, deadline);
         if (next == null || !isHeldBack && next.equals(authorization)) return answer.success();
@@ -149,6 +157,30 @@ final class Api {
     }
 
     private Answer askOnce(Request request, @Nullable String authorization, Deadline deadline)
+            throws PushClientException, Transport.Lost {
+        Observer observer = options.observer();
+        if (observer == null) return exchange(request, authorization, deadline);
+        long start = System.nanoTime();
+        String route = Paths.route(request.path);
+        try {
+            Answer answer = exchange(request, authorization, deadline);
+            observer.answered(request.method, route, answer.status, millisSince(start));
+            return answer;
+        } catch (PushClientException error) {
+            Interference found = error.interference();
+            observer.failed(request.method, route, error.reason(), found == null ? null : found.kind(), millisSince(start));
+            throw error;
+        } catch (Transport.Lost lost) {
+            observer.failed(request.method, route, PushClientException.Reason.OFFLINE, null, millisSince(start));
+            throw lost;
+        }
+    }
+
+    private static long millisSince(long start) {
+        return (System.nanoTime() - start) / 1_000_000;
+    }
+
+    private Answer exchange(Request request, @Nullable String authorization, Deadline deadline)
             throws PushClientException, Transport.Lost {
         MyToken token = MyToken.random();
         String account = own.id();

@@ -1,7 +1,10 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 
 /** How a client signs in. */
 public final class Credentials {
@@ -148,12 +151,23 @@ public final class Credentials {
     @Nullable String authorization(final @Nullable String refused, Deadline deadline) throws PushClientException {
         if (provider == null) return refused == null ? basic : null;
         if (provider instanceof LocalToken) return ask(provider, refused);
-        return ProviderThreads.ask(new Callable<String>() {
+        final FutureTask<String> task = new FutureTask<>(new Callable<String>() {
             @Override
             public @Nullable String call() throws PushClientException {
                 return ask(provider, refused);
             }
-        }, deadline);
+        });
+        try {
+            return Threads.result(task, deadline, new Threads.Cancellation() {
+                @Override
+                public void run() {
+                    task.cancel(true);
+                }
+            });
+        } catch (ExecutionException error) {
+            if (error.getCause() instanceof PushClientException) throw (PushClientException) error.getCause();
+            throw PushClientException.of(PushClientException.Reason.UNAUTHORIZED, "the token provider failed", error.getCause());
+        }
     }
 
     private static @Nullable String ask(TokenProvider provider, @Nullable String refused) throws PushClientException {

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -25,10 +26,21 @@ final class Draft {
     private final Map<Long, CachedItem> fresh = new LinkedHashMap<>();
     private int next = 0;
 
-    Draft(Account.Snapshot base, long commit) {
+    /** A commit that exists only in memory goes on under its number. */
+    Draft(Account.Snapshot base) {
         this.base = base;
-        this.commit = commit;
+        this.commit = base.written() + 1;
         this.index = base.index.copy();
+        if (base.unwritten == null || base.unwritten.isEmpty()) return;
+        contents.putAll(base.unwritten);
+        next = contents.lastKey() + 1;
+    }
+
+    /** The bytes of the new contents. */
+    long size() {
+        long size = 0;
+        for (byte[] content : contents.values()) size += content.length;
+        return size;
     }
 
     boolean isChanged() {
@@ -42,9 +54,18 @@ final class Draft {
         return base.entry(id);
     }
 
+    /** Stores an entry behind all others. */
+    void append(CachedItem cached) {
+        Index.Place old = index.entries.remove(cached.item.id());
+        if (old != null && old.commit == commit) contents.remove(old.number);
+        index.pushed.remove(cached.item.id());
+        put(cached);
+    }
+
+    /** Stores an entry, which keeps its position if it has one. */
     void put(CachedItem cached) {
         long id = cached.item.id();
-        Index.Place old = index.entries.remove(id);
+        Index.Place old = index.entries.get(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
         index.entries.put(id, add(cached.encode()));
         index.deletions.remove(id);
@@ -57,6 +78,7 @@ final class Draft {
         Index.Place old = index.entries.remove(id);
         if (old != null && old.commit == commit) contents.remove(old.number);
         fresh.remove(id);
+        index.pushed.remove(id);
         index.deletions.remove(id);
         index.deletions.put(id, commit);
     }

@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -8,7 +10,10 @@ import java.net.HttpURLConnection;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.URL;
+import java.util.Locale;
 import java.util.concurrent.Callable;
+import java.util.zip.GZIPInputStream;
+import java.util.zip.InflaterInputStream;
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.SSLSocketFactory;
 
@@ -55,29 +60,44 @@ final class Exchange implements Callable<RawAnswer> {
 
     @Override
     public RawAnswer call() throws IOException {
+        // The platforms silently repeat a POST on another connection, unless its body is a stream.
+        return call(!request.isRepeatable);
+    }
+
+    private RawAnswer call(boolean isStreamed) throws IOException {
         HttpURLConnection connection = open();
         this.connection = connection;
         if (isCancelled) throw new SocketTimeoutException("cancelled");
-        Json body = request.body;
-        if (body != null) {
-            // The body is in memory, and not a stream: the JDK hides the body of a 401 from
-            // streamed requests.
+        byte[] body = request.body == null ? new byte[0] : request.body.bytes();
+        if (isStreamed) connection.setFixedLengthStreamingMode(body.length);
+        if (isStreamed || body.length > 0) {
             connection.setDoOutput(true);
             try (OutputStream out = connection.getOutputStream()) {
-                out.write(body.bytes());
+                out.write(body);
             }
         }
         int status = connection.getResponseCode();
+        // The JDK hides the body of a 401 from streamed requests. A refused request may be repeated.
+        if (isStreamed && status == 401 && connection.getErrorStream() == null && isEchoed(connection)) return call(false);
         if (status < 100 || status > 599) throw new IOException("the answer is not HTTP");
+        if (status < 200) {
+            connection.disconnect();
+            // The platform skips 100 only, and hides the answer that follows any other.
+            throw new IOException("something answers with the interim status " + status + ", which the platform cannot skip");
+        }
         RawAnswer answer = new RawAnswer(status);
         for (int index = 0; connection.getHeaderField(index) != null; index++) {
             String name = connection.getHeaderFieldKey(index);
             if (name != null) answer.add(name, connection.getHeaderField(index));
         }
         // Only an answer with the echo is worth reading: a captive portal's page may be long.
-        if (token.echo().equals(answer.field("mytoken"))) readBody(connection, answer);
+        if (isEchoed(connection)) readBody(connection, answer);
         else connection.disconnect();
         return answer;
+    }
+
+    private boolean isEchoed(HttpURLConnection connection) {
+        return token.echo().equals(connection.getHeaderField(MyToken.FIELD));
     }
 
     private HttpURLConnection open() throws IOException {
@@ -111,19 +131,10 @@ final class Exchange implements Callable<RawAnswer> {
 
     private void readBody(HttpURLConnection connection, RawAnswer answer) throws IOException {
         if (answer.status == 204 || answer.status == 304 || request.method.equals("HEAD")) return;
-        ByteArrayOutputStream body = new ByteArrayOutputStream();
         try (InputStream in = answer.status >= 400 ? connection.getErrorStream() : connection.getInputStream()) {
-            byte[] piece = new byte[16_384];
-            int count;
-            while (in != null && (count = in.read(piece)) >= 0) {
-                int room = options.answerLimit() - body.size();
-                body.write(piece, 0, Math.min(count, room));
-                if (count > room) {
-                    answer.end = RawAnswer.End.OVERSIZED;
-                    connection.disconnect();
-                    break;
-                }
-            }
+            if (in != null) read(in, answer);
+            if (answer.end == RawAnswer.End.OVERSIZED) connection.disconnect();
+            else decode(answer);
         } catch (SocketTimeoutException late) {
             // The device's timeout ended this, not the peer.
             throw late;
@@ -131,7 +142,41 @@ final class Exchange implements Callable<RawAnswer> {
             if (isCancelled || isOfDevice(end)) throw end;
             answer.end = RawAnswer.End.CUT;
         }
-        answer.body = body.toByteArray();
+    }
+
+    private void read(InputStream in, RawAnswer answer) throws IOException {
+        ByteArrayOutputStream body = new ByteArrayOutputStream();
+        byte[] piece = new byte[16_384];
+        int count;
+        try {
+            while ((count = in.read(piece)) >= 0) {
+                int room = options.answerLimit() - body.size();
+                body.write(piece, 0, Math.min(count, room));
+                if (count > room) {
+                    answer.end = RawAnswer.End.OVERSIZED;
+                    return;
+                }
+            }
+        } finally {
+            answer.body = body.toByteArray();
+        }
+    }
+
+    /**
+     * Undoes the compression of a proxy that ignores {@code Accept-Encoding}.
+     *
+     * <p>A body that is not in the coding of its label stays: the checks of the answer decide.
+     */
+    private void decode(RawAnswer answer) {
+        byte[] body = answer.body;
+        String coding = String.valueOf(answer.field("content-encoding")).toLowerCase(Locale.ROOT);
+        try {
+            InputStream in = new ByteArrayInputStream(body);
+            if (coding.equals("gzip") || coding.equals("x-gzip")) read(new GZIPInputStream(in), answer);
+            else if (coding.equals("deflate")) read(new InflaterInputStream(in), answer);
+        } catch (IOException other) {
+            answer.body = body;
+        }
     }
 
     /**
@@ -139,7 +184,7 @@ final class Exchange implements Callable<RawAnswer> {
      * answer.
      */
     private static boolean isOfDevice(IOException error) {
-        String message = String.valueOf(error.getMessage()).toLowerCase(java.util.Locale.ROOT);
+        String message = String.valueOf(error.getMessage()).toLowerCase(Locale.ROOT);
         if (message.contains("connection abort") || message.contains("unreachable")) return true;
         return error instanceof SocketException && !message.contains("reset") && !message.contains("broken pipe");
     }

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Date;
 
 /** A value, and its age if it may be out of date. */
@@ -14,11 +15,13 @@ public final class Fetched<T> {
         this.failure = failure;
     }
 
-    static <T> Fetched<T> fresh(T value) {
+    /** A value that the server has just sent. */
+    public static <T> Fetched<T> fresh(T value) {
         return new Fetched<>(value, null, null);
     }
 
-    static <T> Fetched<T> cached(T value, @Nullable Date date, PushClientException failure) {
+    /** A cached value with its date, and the reason why it is not fresh. */
+    public static <T> Fetched<T> cached(T value, @Nullable Date date, PushClientException failure) {
         return new Fetched<>(value, date, failure);
     }
 

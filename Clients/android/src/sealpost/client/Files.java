@@ -15,6 +15,9 @@ final class Files {
     /** The prefix of folders that the client is removing. */
     static final String REMOVED = "x-";
 
+    /** Whether the disk is full; tests set it. */
+    static volatile boolean isFull = false;
+
     private Files() {}
 
     static byte[] random(int count) {
@@ -46,6 +49,7 @@ final class Files {
      * process cannot.
      */
     static void write(File file, byte[] content, boolean isSynced) throws IOException {
+        if (isFull) throw new IOException("no space left on the device");
         try (FileOutputStream out = new FileOutputStream(file)) {
             out.write(content);
             if (isSynced) out.getFD().sync();

@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Date;
 import java.util.List;
@@ -7,15 +9,30 @@ import java.util.List;
 /** All notifications of a user. */
 public final class Inbox {
     private final List<NotificationItem> items;
+    private final int unreadCount;
     private final @Nullable Date syncedAt;
 
-    Inbox(List<NotificationItem> items, long syncedAt) {
-        this.items = Collections.unmodifiableList(items);
+    Inbox(LazyItems items, long syncedAt) {
+        this.items = items;
+        this.unreadCount = items.unreadCount();
         this.syncedAt = syncedAt == 0 ? null : new Date(syncedAt);
     }
 
+    /** An inbox of these notifications, for tests and previews. */
+    public Inbox(List<NotificationItem> notifications, @Nullable Date syncedAt) {
+        this.items = Collections.unmodifiableList(new ArrayList<>(notifications));
+        int count = 0;
+        for (NotificationItem item : items) count += item.isRead() ? 0 : 1;
+        this.unreadCount = count;
+        this.syncedAt = syncedAt == null ? null : new Date(syncedAt.getTime());
+    }
+
     /**
-     * The notifications, the oldest first. Tasks that wait in the outbox appear as done.
+     * The notifications, the oldest first. Each is read from the disk when the list returns it, so
+     * show a page: {@code subList}, or the rows of a {@code RecyclerView}. The list itself does not
+     * change. A notification that was removed meanwhile has no payload.
+     *
+     * <p>Tasks that wait in the outbox appear as done.
      *
      * <p>A read-once notification has no payload here: {@link PushClient#notification} fetches it.
      * A payload that its publisher forbids to store appears only in the result of the
@@ -43,8 +60,6 @@ public final class Inbox {
 
     /** The number of unread notifications, for a badge. */
     public int unreadCount() {
-        int count = 0;
-        for (NotificationItem item : items) count += item.isRead() ? 0 : 1;
-        return count;
+        return unreadCount;
     }
 }

@@ -14,7 +14,8 @@ public final class InboxChanges {
     private final Set<Long> deleted;
     private final boolean isEverything;
 
-    InboxChanges(String consumer, long upTo, Set<Long> arrived, Set<Long> deleted, boolean isEverything) {
+    /** Changes up to a commit, for tests. */
+    public InboxChanges(String consumer, long upTo, Set<Long> arrived, Set<Long> deleted, boolean isEverything) {
         this.consumer = consumer;
         this.upTo = upTo;
         this.arrived = Collections.unmodifiableSet(arrived);

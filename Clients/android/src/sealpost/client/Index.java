@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
@@ -8,8 +9,10 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The state of an account without its contents: cursor, entries, deletions, marks, registration,
@@ -38,6 +41,10 @@ final class Index {
             this.commit = commit;
             this.number = number;
             this.units = units;
+        }
+
+        boolean isSame(Place other) {
+            return commit == other.commit && number == other.number;
         }
 
         static Place of(long commit, int number, byte[] content) {
@@ -103,6 +110,8 @@ final class Index {
     @Nullable String token;
     /** The account's identifier, which every answer must have; null if unknown. */
     @Nullable String account;
+    /** The entries that were fetched by their id, and that no page has contained yet. */
+    final Set<Long> pushed = new LinkedHashSet<>();
 
     void addToHistory(String name) {
         history.add(0, name);
@@ -154,6 +163,8 @@ final class Index {
             out.writeLong(registeredAt);
             text(out, token);
             text(out, account);
+            number(out, pushed.size());
+            for (long id : pushed) out.writeLong(id);
         } catch (IOException never) {
             throw new IllegalStateException("memory can be written", never);
         }
@@ -190,6 +201,8 @@ final class Index {
             if (in.available() == 0) return index;
             index.token = text(in);
             index.account = text(in);
+            if (in.available() == 0) return index;
+            for (long count = number(in); count > 0; count--) index.pushed.add(in.readLong());
             return index;
         } catch (IOException | RuntimeException other) {
             // The index decrypted with the right key, so another version wrote it.

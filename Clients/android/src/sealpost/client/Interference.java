@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /**
  * A proof that an answer is not the server's own to this request.
  *
@@ -62,7 +64,8 @@ public final class Interference {
     private final int status;
     private final String path;
 
-    Interference(Kind kind, String expected, @Nullable String seen, int status, String path) {
+    /** An interference, for tests. */
+    public Interference(Kind kind, String expected, @Nullable String seen, int status, String path) {
         this.kind = kind;
         this.expected = expected;
         this.seen = seen;

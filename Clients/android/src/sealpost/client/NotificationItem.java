@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Date;
 
 /** A notification as its recipient fetches it. */
@@ -16,6 +17,21 @@ public final class NotificationItem {
         this.isRead = isRead;
         this.createdAt = createdAt;
         this.expiresAt = expiresAt;
+    }
+
+    /**
+     * A notification as the server sends it, for tests and previews.
+     *
+     * @throws IllegalArgumentException if {@code Id} or {@code Read} is missing
+     */
+    public static NotificationItem of(Json json) {
+        NotificationItem item = read(json);
+        if (item == null) throw new IllegalArgumentException("a notification needs Id and Read");
+        return item;
+    }
+
+    static NotificationItem of(Json json, long id, boolean isRead, long createdAt, long expiresAt) {
+        return new NotificationItem(id, json, isRead, createdAt, expiresAt);
     }
 
     /** Null if {@code Id} or {@code Read} is missing or of another type. */

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.ArrayList;
 import java.util.Date;
 import java.util.HashSet;
@@ -113,7 +114,7 @@ final class Notifications {
             if (id == null || !ids.contains(id)) throw answer.unexpected("ids of these");
             read.add(id);
         }
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) throws PushClientException {
                 for (long id : read) {
@@ -153,7 +154,7 @@ final class Notifications {
     }
 
     void remove(final long id, final @Nullable String task) throws PushClientException {
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 // Records the deletion even of an unknown id: an answer that is under way must not
@@ -178,7 +179,7 @@ final class Notifications {
             throws PushClientException {
         final boolean isStorable =
                 !answer.isNoStore && !item.isReadOnce() && !item.isNeverStored() && item.payload() != null;
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) throws PushClientException {
                 Outbox.finish(draft, task);
@@ -191,6 +192,7 @@ final class Notifications {
                 // For the same content only the validator is new, which is not a change to report.
                 boolean isSame = old != null && old.item.equals(cached.item);
                 if (isSame && (old.tag != null || cached.tag == null)) return null;
+                if (old == null) draft.index.pushed.add(item.id());
                 draft.put(cached);
                 return null;
             }

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.IOException;
 import java.net.HttpURLConnection;
 import java.net.MalformedURLException;
@@ -26,6 +27,7 @@ public final class Options {
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
+    private @Nullable Observer observer;
     private Connections connections = new Connections() {
         @Override
         public HttpURLConnection open(URL url) throws IOException {
@@ -180,6 +182,16 @@ public final class Options {
         return this;
     }
 
+    /** Observes all requests, for logs and counters. */
+    public Options observer(Observer observer) {
+        this.observer = observer;
+        return this;
+    }
+
+    @Nullable Observer observer() {
+        return observer;
+    }
+
     Options clock(Clock clock) {
         this.clock = clock;
         return this;
@@ -211,7 +223,9 @@ public final class Options {
         return new AnswerCheck(verifier == null ? null : new ResponseVerifier(signatures.keys, verifier, toleranceMillis));
     }
 
+    /** The deadline of a call that begins now; throws on the main thread. */
     Deadline deadline() {
+        MainThread.refuse();
         return new Deadline(deadlineMillis);
     }
 

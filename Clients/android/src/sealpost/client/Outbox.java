@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -34,7 +35,8 @@ public final class Outbox {
         private final String key;
         private final @Nullable String code;
 
-        Failure(String key, @Nullable String code) {
+        /** A failed task, for tests. */
+        public Failure(String key, @Nullable String code) {
             this.key = key;
             this.code = code;
         }
@@ -233,7 +235,7 @@ public final class Outbox {
     }
 
     private void fail(final String key, final String code) throws PushClientException {
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 List<Task> tasks = draft.index.outbox;
@@ -251,7 +253,7 @@ public final class Outbox {
     }
 
     private void finish(final String key) throws PushClientException {
-        client.account.change(new Account.Change<Void>() {
+        client.account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 finish(draft, key);

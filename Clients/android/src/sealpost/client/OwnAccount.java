@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /**
  * The identifier of the client's account, which each answer must have. It is stored with the
  * account.
@@ -18,7 +20,7 @@ final class OwnAccount {
     /** The identifier; null while unknown. */
     @Nullable String id() {
         if (known == null && account != null) {
-            String stored = account.last().account;
+            String stored = account.lastIndex().account;
             if (stored != null) remember(stored);
         }
         return known;

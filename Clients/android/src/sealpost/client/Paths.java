@@ -1,12 +1,22 @@
 package sealpost.client;
 
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
+
 /** The paths of the API's resources. */
 final class Paths {
     static final String REGISTER = "/api/register";
     static final String NOTIFICATIONS = "/api/notifications";
     static final String READ = "/api/notifications/read";
     static final String SESSIONS = "/api/sessions";
+    static final String ENROLMENT = "/api/enrolment";
+    static final String PASSWORD = "/api/users/current/password";
     static final String CURRENT_SESSION = "/api/sessions/current";
+
+    private static final Set<String> NAMES = new HashSet<>(Arrays.asList(
+            "api", "register", "notifications", "read", "taken", "sessions", "current", "devices", "topics", "test", "users",
+            "password", "enrolment"));
 
     private Paths() {}
 
@@ -16,6 +26,25 @@ final class Paths {
 
     static String taken(long id) {
         return notification(id) + "/taken";
+    }
+
+    static String topic(String registration, String topic) {
+        return device(registration) + "/topics/" + Request.escaped(topic);
+    }
+
+    static String test(String registration) {
+        return device(registration) + "/test";
+    }
+
+    private static String device(String registration) {
+        return "/api/devices/" + registration;
+    }
+
+    /** A path for logs, with {@code {id}} in place of its variable parts. */
+    static String route(String path) {
+        StringBuilder route = new StringBuilder();
+        for (String part : path.substring(1).split("/")) route.append('/').append(NAMES.contains(part) ? part : "{id}");
+        return route.toString();
     }
 
     /** The caller has checked the id, which becomes a part of a path. */

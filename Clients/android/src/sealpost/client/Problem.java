@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 public final class Problem {
     private static final String PREFIX = "urn:sealpost:problem:";
 
@@ -8,7 +10,8 @@ public final class Problem {
     private final int status;
     private final @Nullable String detail;
 
-    private Problem(String code, String title, int status, @Nullable String detail) {
+    /** A refusal with a code of docs/errors.md, for tests. */
+    public Problem(String code, String title, int status, @Nullable String detail) {
         this.code = code;
         this.title = title;
         this.status = status;

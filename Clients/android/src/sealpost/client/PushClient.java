@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
@@ -24,7 +25,8 @@ import java.util.concurrent.CopyOnWriteArrayList;
  * }</pre>
  *
  * <p>Calls block, may run concurrently on any number of threads, and each ends within
- * {@link Options#deadlineMillis}. An answer that does not echo its request's {@code MyToken}, or
+ * {@link Options#deadlineMillis}. Calls that need the network throw {@link IllegalStateException} on
+ * Android's main thread. An answer that does not echo its request's {@code MyToken}, or
  * lacks a signature though keys are pinned, is an {@link Interference}.
  */
 public final class PushClient {
@@ -36,6 +38,10 @@ public final class PushClient {
     private final Store store;
     final Notifications notifications = new Notifications(this);
     private final Outbox outbox = new Outbox(this);
+    private final Devices devices = new Devices(this);
+    /** Whether this client has seen its registration at the server. */
+    private volatile boolean isRegistrationChecked = false;
+
     private final List<Runnable> listeners = new CopyOnWriteArrayList<>();
 
     /** The stored state belongs to server, account and app, and to whether answers are signed. */
@@ -50,7 +56,11 @@ public final class PushClient {
 
     // Stored state
 
-    /** The cached inbox, at once and without network. */
+    /**
+     * The cached inbox, at once and without network.
+     *
+     * <p>A client's first call reads all entries; later calls read only new ones.
+     */
     public Inbox cachedInbox() throws PushClientException {
         return inbox(Collections.<Long, NotificationItem>emptyMap());
     }
@@ -60,7 +70,8 @@ public final class PushClient {
         Account.Snapshot now = account.read();
         CachedItem cached = now.entry(id);
         if (cached == null || cached.item.payload() == null) return null;
-        List<NotificationItem> shown = shown(Collections.singletonList(cached.item), now.index);
+        List<Facts> facts = Collections.singletonList(new Facts(cached.item, now.index.entries.get(id)));
+        List<NotificationItem> shown = shown(facts, now, Collections.<Long, NotificationItem>emptyMap());
         return shown.isEmpty() ? null : shown.get(0);
     }
 
@@ -89,7 +100,7 @@ public final class PushClient {
         for (Map.Entry<Long, Long> entry : now.index.deletions.entrySet()) {
             if (entry.getValue() > since) deleted.add(entry.getKey());
         }
-        return new InboxChanges(consumer, now.commit, arrived, deleted, isEverything);
+        return new InboxChanges(consumer, now.written(), arrived, deleted, isEverything);
     }
 
     /**
@@ -97,7 +108,7 @@ public final class PushClient {
      * consumers that confirmed last; others receive everything again.
      */
     public void confirm(final InboxChanges changes) throws PushClientException {
-        account.change(new Account.Change<Void>() {
+        account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 Long mark = draft.index.marks.get(changes.consumer);
@@ -127,7 +138,7 @@ public final class PushClient {
      * Sends the outbox's tasks, and fetches all changes.
      *
      * <p>When the network fails or interferes, or the server is busy, this returns the cached
-     * inbox and the reason.
+     * inbox and the reason. On a full disk the client goes on in memory, and writes later.
      */
     public Fetched<Inbox> sync() throws PushClientException {
         Deadline deadline = options.deadline();
@@ -138,7 +149,8 @@ public final class PushClient {
             } catch (PushClientException error) {
                 // A task that the server does not accept now must not block the fetch.
                 PushClientException.Reason reason = error.reason();
-                boolean isOfTask = reason == PushClientException.Reason.BUSY || reason == PushClientException.Reason.PROBLEM;
+                boolean isOfTask = reason == PushClientException.Reason.BUSY || reason == PushClientException.Reason.PROBLEM
+                        || reason == PushClientException.Reason.STORAGE;
                 if (!isOfTask) throw error;
             }
             Inbox inbox = null;
@@ -247,6 +259,11 @@ public final class PushClient {
         return outbox;
     }
 
+    /** The account's devices and their topics. */
+    public Devices devices() {
+        return devices;
+    }
+
     // Device and session
 
     /**
@@ -256,12 +273,17 @@ public final class PushClient {
      * @param handle the provider's token for this device
      */
     public String register(String platform, String handle, Collection<String> tags) throws PushClientException {
-        return new Registration(this, platform, handle, tags).register(options.deadline());
+        String id = new Registration(this, platform, handle, tags).register(options.deadline());
+        isRegistrationChecked = true;
+        return id;
     }
 
     /**
-     * Registers this device if a value or the session has changed, or a week has passed; otherwise
-     * sends no request.
+     * Registers this device if a value or the session has changed, or a week has passed.
+     *
+     * <p>Otherwise a client's first call asks the server whether the registration still exists, and
+     * later calls send no request. The server retires a registration whose provider reports that it
+     * is gone.
      *
      * <p>The server removes the device of a session that ends by a new password, an administrator
      * or a sign-out. Call this at each start, and after signing in.
@@ -270,7 +292,22 @@ public final class PushClient {
         Registration registration = new Registration(this, platform, handle, tags);
         Deadline deadline = options.deadline();
         String current = registration.current(WEEK, deadline);
-        return current == null ? registration.register(deadline) : current;
+        if (current == null || !isRegistrationChecked && isRetired(current, deadline)) current = registration.register(deadline);
+        isRegistrationChecked = true;
+        return current;
+    }
+
+    private boolean isRetired(String registration, Deadline deadline) throws PushClientException {
+        try {
+            for (Device device : devices.list(deadline)) {
+                if (device.id().equals(registration)) return device.isRetired();
+            }
+            return true;
+        } catch (PushClientException unanswered) {
+            if (unanswered.reason() == PushClientException.Reason.SIGNED_OUT) throw unanswered;
+            // The next start asks again.
+            return false;
+        }
     }
 
     /**
@@ -303,6 +340,40 @@ public final class PushClient {
         Session session = newSession(api, username);
         begin(session, session.token());
         return session;
+    }
+
+    /**
+     * Signs in with a code of the server or of the app's backend, for users without a password, and
+     * stores the token as {@link #signIn(String, String)} does. A code works once.
+     *
+     * <p>The server's answer decides whose account it is, since a code names none.
+     */
+    public Session enrol(String code) throws PushClientException {
+        // Throws for a client that has signed out.
+        account.read();
+        Request request = new Request("POST", Paths.ENROLMENT);
+        request.isRepeatable = false;
+        request.isSignIn = true;
+        request.isAnonymous = true;
+        request.body = Json.object().with("Code", Json.of(code));
+        Answer answer = api.call(request, options.deadline());
+        Json id = answer.json == null ? null : answer.json.get("Account");
+        Session session = Session.read(answer.json, id == null ? null : id.string());
+        if (session == null) throw answer.unexpected("a session");
+        begin(session, session.token());
+        return session;
+    }
+
+    /**
+     * Sets a new password of the user.
+     *
+     * <p>This ends all sessions of the user, this one included: sign in again with the new password,
+     * and register the device.
+     */
+    public void changePassword(String current, String replacement) throws PushClientException {
+        Request request = new Request("PUT", Paths.PASSWORD);
+        request.body = Json.object().with("Current", Json.of(current)).with("New", Json.of(replacement));
+        api.call(request, options.deadline());
     }
 
     /** Exchanges this client's password for a token, which the app stores. */
@@ -350,7 +421,9 @@ public final class PushClient {
      *     {@link #finishSignOuts} when there is a network
      */
     public boolean signOut() throws PushClientException {
-        Index cached = account.last();
+        // Before anything is removed.
+        MainThread.refuse();
+        Index cached = account.lastIndex();
         String accountId = api.own().id();
         account.remove();
         notifyListeners();
@@ -400,23 +473,32 @@ public final class PushClient {
      * The inbox to show: without notifications that have expired by the device's clock, and with
      * the outbox's tasks applied.
      */
-    private Inbox inbox(Map<Long, NotificationItem> instead) throws PushClientException {
+    private Inbox inbox(Map<Long, NotificationItem> unstored) throws PushClientException {
         for (int attempt = 0; ; attempt++) {
             Account.Snapshot now = account.read();
-            List<NotificationItem> items = new ArrayList<>();
+            Map<Long, Facts> facts = account.facts(now);
             List<Long> missing = new ArrayList<>();
             for (long id : now.index.entries.keySet()) {
-                CachedItem cached = now.entry(id);
-                if (cached == null) missing.add(id);
-                else items.add(instead.containsKey(id) ? instead.get(id) : cached.item);
+                if (!facts.containsKey(id)) missing.add(id);
             }
             // A commit during the read may have replaced the missing contents. Otherwise they are
             // damaged.
             boolean isConclusive = missing.isEmpty() || account.read().commit == now.commit;
             if (isConclusive && !missing.isEmpty()) fetchAgain(missing, now.commit);
             if (!missing.isEmpty() && attempt < 100) continue;
-            return new Inbox(shown(items, now.index), now.index.syncedAt);
+            return new Inbox(shown(facts.values(), now, unstored), now.index.syncedAt);
         }
+    }
+
+    /** The latest content of an entry whose file is missing; null if it is gone or damaged. */
+    @Nullable CachedItem replacement(Facts facts) throws PushClientException {
+        Account.Snapshot now = account.read();
+        CachedItem cached = now.entry(facts.id);
+        Index.Place place = now.index.entries.get(facts.id);
+        if (cached == null && place != null && place.isSame(facts.place)) {
+            fetchAgain(Collections.singletonList(facts.id), now.commit);
+        }
+        return cached;
     }
 
     /**
@@ -426,7 +508,7 @@ public final class PushClient {
      * meanwhile.
      */
     private void fetchAgain(final List<Long> ids, final long commit) throws PushClientException {
-        account.change(new Account.Change<Void>() {
+        account.cache(new Account.Change<Void>() {
             @Override
             public @Nullable Void make(Draft draft) {
                 for (long id : ids) {
@@ -441,26 +523,22 @@ public final class PushClient {
         });
     }
 
-    private List<NotificationItem> shown(List<NotificationItem> items, Index index) {
+    /** In the order of their posts: the server's times have seconds, and the index keeps the order. */
+    private LazyItems shown(Collection<Facts> all, Account.Snapshot state, Map<Long, NotificationItem> unstored) {
         Map<Long, Index.Task.Kind> tasks = new HashMap<>();
-        for (Index.Task task : index.outbox) tasks.put(task.id, task.kind);
-        List<NotificationItem> shown = new ArrayList<>();
+        for (Index.Task task : state.index.outbox) tasks.put(task.id, task.kind);
+        List<Facts> shown = new ArrayList<>();
         long now = options.now();
-        for (NotificationItem item : items) {
-            Index.Task.Kind kind = tasks.get(item.id());
-            if (item.expiresMillis() <= now || kind == Index.Task.Kind.DISMISS) continue;
-            if (kind == Index.Task.Kind.READ) shown.add(item.read(true));
-            else if (kind == Index.Task.Kind.UNREAD) shown.add(item.read(false));
-            else shown.add(item);
+        for (Facts facts : all) {
+            if (facts.expiresAt > now && tasks.get(facts.id) != Index.Task.Kind.DISMISS) shown.add(facts);
         }
-        Collections.sort(shown, new Comparator<NotificationItem>() {
+        Collections.sort(shown, new Comparator<Facts>() {
             @Override
-            public int compare(NotificationItem one, NotificationItem other) {
-                int order = Long.compare(one.createdMillis(), other.createdMillis());
-                return order != 0 ? order : Long.compare(one.id(), other.id());
+            public int compare(Facts one, Facts other) {
+                return Long.compare(one.createdAt, other.createdAt);
             }
         });
-        return shown;
+        return new LazyItems(this, state, shown, unstored, tasks);
     }
 
     /** Ends devices of this account that an earlier sign-out could not end. */

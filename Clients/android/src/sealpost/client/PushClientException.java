@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /** The reason why a call failed, grouped by the app's reaction. */
 public final class PushClientException extends Exception {
     private static final long serialVersionUID = 1;
@@ -17,6 +19,13 @@ public final class PushClientException extends Exception {
          * Something between device and server answers in its place: treat as offline, and say so.
          */
         INTERFERENCE,
+        /**
+         * A network seems to want a sign-in first: open its page. The answer is not the server's, and
+         * its status is one that captive portals use.
+         */
+        CAPTIVE_PORTAL,
+        /** A proxy demands credentials (407): the network's settings need them. */
+        PROXY,
         /** The device's clock is wrong: ask the user to set it. */
         WRONG_CLOCK,
         /** The certificate is not the server's: another network may help. */
@@ -25,7 +34,10 @@ public final class PushClientException extends Exception {
         UNAUTHORIZED,
         /** This client has signed out: make a new one to sign in again. */
         SIGNED_OUT,
-        /** The server refuses for now: wait for {@link #retryAfterSeconds}. */
+        /**
+         * The service refuses for now, or a proxy before it cannot reach it: wait for
+         * {@link #retryAfterSeconds}.
+         */
         BUSY,
         /** The server refuses this call; {@link #problem} says why. */
         PROBLEM,
@@ -54,18 +66,48 @@ public final class PushClientException extends Exception {
         this.retryAfterSeconds = retryAfterSeconds;
     }
 
-    static PushClientException of(Reason reason, String message, @Nullable Throwable cause) {
+    /** A failure without an answer, such as {@link Reason#OFFLINE}. */
+    public static PushClientException of(Reason reason, String message, @Nullable Throwable cause) {
         return new PushClientException(reason, message, cause, null, null, -1);
     }
 
-    static PushClientException of(Interference interference) {
-        Reason reason = Reason.INTERFERENCE;
-        if (interference.kind() == Interference.Kind.WRONG_CLOCK) reason = Reason.WRONG_CLOCK;
-        if (interference.kind() == Interference.Kind.UNTRUSTED_KEY) reason = Reason.UNTRUSTED;
-        return new PushClientException(reason, interference.toString(), null, interference, null, -1);
+    /** A failure because of an answer that is not the server's. */
+    public static PushClientException of(Interference interference) {
+        return new PushClientException(reason(interference), interference.toString(), null, interference, null, -1);
     }
 
-    static PushClientException of(Problem problem, long retryAfterSeconds) {
+    private static Reason reason(Interference interference) {
+        switch (interference.kind()) {
+            case WRONG_CLOCK:
+                return Reason.WRONG_CLOCK;
+            case UNTRUSTED_KEY:
+                return Reason.UNTRUSTED;
+            case REDIRECT:
+                return Reason.CAPTIVE_PORTAL;
+            case MISSING_ECHO:
+                return reason(interference.status());
+            default:
+                return Reason.INTERFERENCE;
+        }
+    }
+
+    /**
+     * The meaning of an answer without an echo. The load balancers of a service answer in its place
+     * during an outage.
+     */
+    private static Reason reason(int status) {
+        boolean isPortal = status >= 200 && status < 400 || status == 401 || status == 403 || status == 511;
+        if (isPortal) return Reason.CAPTIVE_PORTAL;
+        if (status == 407) return Reason.PROXY;
+        return status >= 500 || status == 429 || status == 421 || status == 408 ? Reason.BUSY : Reason.INTERFERENCE;
+    }
+
+    /**
+     * A refusal of the server.
+     *
+     * @param retryAfterSeconds negative if the server does not say
+     */
+    public static PushClientException of(Problem problem, long retryAfterSeconds) {
         Reason reason = Reason.PROBLEM;
         if (problem.status() == 401) reason = Reason.UNAUTHORIZED;
         if (problem.status() == 429 || problem.status() == 503) reason = Reason.BUSY;
@@ -80,7 +122,7 @@ public final class PushClientException extends Exception {
         return reason;
     }
 
-    /** The check that the answer failed; null for other reasons. */
+    /** The check that the answer failed; null if no answer came, or the server's own. */
     public @Nullable Interference interference() {
         return interference;
     }
@@ -104,6 +146,8 @@ public final class PushClientException extends Exception {
             case OFFLINE:
             case DEADLINE:
             case INTERFERENCE:
+            case CAPTIVE_PORTAL:
+            case PROXY:
             case WRONG_CLOCK:
             case UNTRUSTED:
                 return true;

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Map;
 
 /**

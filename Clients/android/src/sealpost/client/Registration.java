@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.util.ArrayList;
@@ -91,6 +92,8 @@ final class Registration {
 
     private String requestId(@Nullable String handle, Deadline deadline) throws PushClientException {
         Request request = new Request("POST", Paths.REGISTER);
+        // Each repeat would make another id.
+        request.isRepeatable = false;
         if (handle != null) request.parameter("handle", handle);
         Answer answer = client.api.call(request, deadline);
         String id = answer.json == null ? null : answer.json.string();

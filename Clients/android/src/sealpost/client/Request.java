@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.UnsupportedEncodingException;
 import java.net.URLEncoder;
 
@@ -15,13 +16,18 @@ final class Request {
     @Nullable String tag;
     /** The key, the same for each attempt. */
     @Nullable String idempotencyKey;
-    /** Whether the client may send the request again when the server may have acted on it. */
+    /**
+     * Whether client and platform may send the request again when the server may have acted on it.
+     */
     boolean isRepeatable = true;
     /**
      * Whether the request begins a session by name: its 201 names the account, even if the client
      * knew another.
      */
     boolean isSignIn = false;
+
+    /** Whether the client sends the request without its credentials. */
+    boolean isAnonymous = false;
 
     Request(String method, String path) {
         this.method = method;
@@ -49,7 +55,7 @@ final class Request {
     }
 
     /** Encodes everything except letters, digits and {@code -_.}: a handle may be a URL itself. */
-    private static String escaped(String text) {
+    static String escaped(String text) {
         try {
             return URLEncoder.encode(text, "UTF-8").replace("+", "%20").replace("*", "%2A");
         } catch (UnsupportedEncodingException missing) {

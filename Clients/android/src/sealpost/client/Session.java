@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.Date;
 
 /** The token from a sign-in. Discard the password. */
@@ -11,7 +12,8 @@ public final class Session {
     private final Date expiresAt;
     private final @Nullable String account;
 
-    private Session(String token, Date expiresAt, @Nullable String account) {
+    /** A session, for tests. */
+    public Session(String token, Date expiresAt, @Nullable String account) {
         this.token = token;
         this.expiresAt = expiresAt;
         this.account = account;

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -22,8 +23,10 @@ public final class Store {
     private static final String KEYS_PLACE = "sealpost keys 1";
     private static final String SECRETS = "secrets";
 
+    private static final int KEY_ATTEMPTS = 3;
+
     private final File folder;
-    private final Sealer outer;
+    private final KeyProvider provider;
     private @Nullable Sealer sealer;
     private byte[] nameKey = {};
 
@@ -33,9 +36,36 @@ public final class Store {
      * @param key an AES key of 256 bits, such as one in the Android Keystore; each process uses it
      *     once, at its start. Without the key the stored state is lost: the next start removes it.
      */
-    public Store(File folder, SecretKey key) {
+    public Store(File folder, final SecretKey key) {
+        this(folder, new KeyProvider() {
+            @Override
+            public SecretKey key(@Nullable Exception failure) {
+                return key;
+            }
+        });
+    }
+
+    /**
+     * @param folder as above
+     * @param provider provides the key, such as from the Android Keystore
+     */
+    public Store(File folder, KeyProvider provider) {
         this.folder = folder;
-        this.outer = new Sealer(key);
+        this.provider = provider;
+    }
+
+    /**
+     * Removes everything from this store: inboxes, registrations, tokens, outboxes, secrets and
+     * pending sign-outs.
+     *
+     * <p>For a store that throws {@link PushClientException.Reason#STORAGE} although the disk has
+     * room. Make new clients afterwards; others throw
+     * {@link PushClientException.Reason#SIGNED_OUT}.
+     */
+    public synchronized void reset() throws PushClientException {
+        sealer = null;
+        for (String name : Files.names(folder)) Files.remove(new File(folder, name));
+        if (Files.names(folder).length > 0) throw storage(new IOException("a file of the store cannot be deleted"));
     }
 
     /** The folder of an account. Without the key its name cannot be guessed. */
@@ -61,18 +91,32 @@ public final class Store {
             // Every file is encrypted, in case an app backs up all of its files by mistake, or a
             // user has a file manager.
             Files.sweep(folder, System.currentTimeMillis());
-            byte[] keys = null;
-            for (int attempt = 0; keys == null && attempt < 10; attempt++) keys = readKeys();
-            if (keys == null) throw new IOException("the encryption keys cannot be created");
-            nameKey = Arrays.copyOfRange(keys, 32, 64);
-            sealer = new Sealer(new SecretKeySpec(keys, 0, 32, "AES"));
-            return sealer;
-        } catch (GeneralSecurityException | IOException error) {
+        } catch (IOException error) {
             throw storage(error);
         }
+        Exception failure = null;
+        for (int attempt = 0; attempt < KEY_ATTEMPTS; attempt++) {
+            try {
+                byte[] keys = keys(new Sealer(provider.key(failure)));
+                nameKey = Arrays.copyOfRange(keys, 32, 64);
+                return sealer = new Sealer(new SecretKeySpec(keys, 0, 32, "AES"));
+            } catch (Exception error) {
+                // The provider is the app's code, and keystores throw undocumented exceptions.
+                failure = error;
+            }
+        }
+        throw storage(failure);
     }
 
-    private @Nullable byte[] readKeys() throws GeneralSecurityException, IOException {
+    private byte[] keys(Sealer outer) throws GeneralSecurityException, IOException {
+        for (int attempt = 0; attempt < 10; attempt++) {
+            byte[] keys = readKeys(outer);
+            if (keys != null) return keys;
+        }
+        throw new IOException("the encryption keys cannot be created");
+    }
+
+    private @Nullable byte[] readKeys(Sealer outer) throws GeneralSecurityException, IOException {
         File place = new File(folder, KEYS);
         byte[] sealed;
         try {
@@ -143,8 +187,7 @@ public final class Store {
         }
     }
 
-    static PushClientException storage(Exception error) {
-        return PushClientException.of(
-                PushClientException.Reason.STORAGE, "the store cannot be used: " + error.getMessage(), error);
+    static PushClientException storage(@Nullable Exception error) {
+        return PushClientException.of(PushClientException.Reason.STORAGE, "the store cannot be used: " + error, error);
     }
 }

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -73,7 +74,7 @@ final class Sync {
         final boolean isRestart = isBeginning || replaced == null;
         isBeginning = false;
         if (answer.status == 304) {
-            client.account.change(new Account.Change<Void>() {
+            client.account.cache(new Account.Change<Void>() {
                 @Override
                 public @Nullable Void make(Draft draft) throws PushClientException {
                     if (replaced == null || !replaced.equals(draft.index.cursor)) return null;
@@ -85,7 +86,7 @@ final class Sync {
             return false;
         }
         final Page page = new Page(answer, now);
-        boolean isMerged = client.account.change(new Account.Change<Boolean>() {
+        boolean isMerged = client.account.cache(new Account.Change<Boolean>() {
             @Override
             public Boolean make(Draft draft) throws PushClientException {
                 String current = draft.index.cursor;
@@ -112,7 +113,10 @@ final class Sync {
         }
         for (CachedItem cached : page.cached) {
             // A notification dismissed during the request must not return.
-            if (!draft.wasDeletedAfter(cached.item.id(), before)) draft.put(cached);
+            if (draft.wasDeletedAfter(cached.item.id(), before)) continue;
+            // A page has the order of the posts. Its notification may have come earlier by a push.
+            if (draft.index.pushed.contains(cached.item.id())) draft.append(cached);
+            else draft.put(cached);
         }
         for (long id : page.deleted) draft.remove(id);
         draft.index.cursor = page.cursor;

@@ -1,5 +1,7 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
+
 /**
  * Provides the token that a client signs in with, and a new one when the server no longer accepts
  * it.

@@ -1,8 +1,10 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.NoRouteToHostException;
+import java.net.ProtocolException;
 import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.security.GeneralSecurityException;
@@ -10,38 +12,16 @@ import java.security.cert.CertPathValidatorException;
 import java.security.cert.CertificateException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.FutureTask;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.ThreadFactory;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSocketFactory;
 
 /**
- * Makes exchanges within a deadline, on threads of its own.
+ * Makes exchanges within a deadline, on {@link Threads}.
  *
  * <p>A connection has timeouts only for connecting and for each read. A name server that does not
  * answer, or a peer that sends a byte now and then, would block a caller for ever.
  */
 final class Transport {
-    private static final int THREADS = 4;
-
-    /** A shared pool, without threads while idle. */
-    private static final ThreadPoolExecutor POOL = new ThreadPoolExecutor(
-            THREADS, THREADS, 5, TimeUnit.SECONDS, new LinkedBlockingQueue<Runnable>(), new ThreadFactory() {
-                @Override
-                public Thread newThread(Runnable work) {
-                    Thread thread = new Thread(work, "sealpost");
-                    thread.setDaemon(true);
-                    return thread;
-                }
-            });
-
-    static {
-        POOL.allowCoreThreadTimeOut(true);
-    }
-
     /**
      * The connection ended before any of the answer arrived: the server may or may not have acted.
      */
@@ -70,25 +50,19 @@ final class Transport {
             throws PushClientException, Lost {
         int millis = deadline.remainingMillis();
         final Exchange exchange = new Exchange(options, sockets, request, token, authorization, acceptSignature, millis);
-        FutureTask<RawAnswer> task = new FutureTask<>(exchange);
-        POOL.execute(task);
         try {
-            return task.get(millis, TimeUnit.MILLISECONDS);
-        } catch (TimeoutException late) {
-            abandon(exchange, task);
-            throw Deadline.passed();
-        } catch (InterruptedException interrupted) {
-            abandon(exchange, task);
-            Thread.currentThread().interrupt();
-            throw PushClientException.of(PushClientException.Reason.DEADLINE, "the call was interrupted", interrupted);
+            return Threads.result(new FutureTask<>(exchange), deadline, new Threads.Cancellation() {
+                @Override
+                public void run() {
+                    abandon(exchange);
+                }
+            });
         } catch (ExecutionException error) {
             throw failure(request, error.getCause());
         }
     }
 
-    private static void abandon(final Exchange exchange, FutureTask<RawAnswer> task) {
-        POOL.remove(task);
-        task.cancel(false);
+    private static void abandon(final Exchange exchange) {
         // A disconnect may wait for a lock that the other thread holds.
         Thread thread = new Thread("sealpost-cancel") {
             @Override
@@ -106,6 +80,11 @@ final class Transport {
         }
         IOException error = (IOException) cause;
         if (error instanceof SocketTimeoutException) return Deadline.passed();
+        // The platforms report a 407 as a mistake in the protocol if they know of no proxy.
+        if (error instanceof ProtocolException && String.valueOf(error.getMessage()).contains("407")) {
+            return PushClientException.of(new Interference(
+                    Interference.Kind.MISSING_ECHO, "the echo of MyToken", null, 407, request.path));
+        }
         if (isOfCertificate(error)) {
             String expected = options.pins().isEmpty() ? "a trusted certificate" : "a trusted certificate with a pinned key";
             return PushClientException.of(new Interference(

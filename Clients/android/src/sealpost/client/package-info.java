@@ -3,7 +3,8 @@
  * dismisses and sends.
  *
  * <p>Begin at {@link sealpost.client.PushClient}. Parameters and results are never null unless
- * marked {@link sealpost.client.Nullable}. Calls block, so make them off the main thread; each
+ * marked {@code @Nullable}. Calls block, so make them off the main thread; each
  * ends within its deadline.
  */
+@org.jspecify.annotations.NullMarked
 package sealpost.client;

@@ -1,6 +1,6 @@
 package android.app;
 
 /** A stub for snippets. */
-public abstract class Application extends android.content.Context {
+public class Application extends android.content.Context {
     public void onCreate() {}
 }

@@ -2,11 +2,19 @@ package android.content;
 
 /** A stub for snippets. */
 public abstract class Context {
-    public abstract java.io.File getNoBackupFilesDir();
+    public java.io.File getNoBackupFilesDir() {
+        throw new UnsupportedOperationException();
+    }
 
-    public abstract Context getApplicationContext();
+    public Context getApplicationContext() {
+        throw new UnsupportedOperationException();
+    }
 
-    public abstract String getString(int id);
+    public final String getString(int id) {
+        throw new UnsupportedOperationException();
+    }
 
-    public abstract <T> T getSystemService(Class<T> type);
+    public <T> T getSystemService(Class<T> type) {
+        throw new UnsupportedOperationException();
+    }
 }

@@ -7,4 +7,10 @@ public abstract class Worker extends ListenableWorker {
     }
 
     public abstract Result doWork();
+
+    /**
+     * Abstract only here: Android's throws, but only on versions up to 11, so a worker without it
+     * must not compile.
+     */
+    public abstract ForegroundInfo getForegroundInfo();
 }

@@ -23,7 +23,7 @@ import javax.net.ssl.X509TrustManager;
  * <p>The argument is the certificate to trust. A command is JSON: {@code server}, {@code keys},
  * {@code client}, {@code call}, {@code id}, {@code user}, {@code pin}, and of a session
  * {@code token} and {@code account}. Without a token and an account the client sends a name and a
- * password. Each name of a {@code client} has its own folder, which is empty at first.
+ * password, or with {@code stored} the token that it has stored. Each name of a {@code client} has its own folder, which is empty at first.
  */
 public final class ClientProgram {
     private final X509TrustManager trust;
@@ -78,7 +78,9 @@ public final class ClientProgram {
         if (command.get("pin") != null) options.pins(command.get("pin").string());
         String user = command.get("user").string();
         Json token = command.get("token");
-        Credentials credentials = token == null
+        Credentials credentials = command.isTrue("stored")
+                ? Credentials.stored(user)
+                : token == null
                 ? Credentials.basic(user, "correct horse battery")
                 : Credentials.token(token.string(), user).accountId(command.get("account").string());
         Store store = new Store(new File(folder.file, name), TestFolder.KEY);
@@ -141,6 +143,16 @@ public final class ClientProgram {
                 Session session = client.signIn();
                 Json value = Json.object().with("token", Json.of(session.token()));
                 return outcome.with("value", value.with("account", Json.of(session.account())));
+            }
+            case "enrol":
+                return outcome.with("value", Json.of(client.enrol(command.get("code").string()).account()));
+            case "join":
+                client.devices().join("news");
+                return outcome.with("value", Json.of(true));
+            case "devices": {
+                java.util.List<Json> devices = new java.util.ArrayList<>();
+                for (Device device : client.devices().list()) devices.add(Json.of(device.id() + " " + device.tags()));
+                return outcome.with("value", Json.array(devices));
             }
             case "signOut":
                 return outcome.with("value", Json.of(client.signOut()));

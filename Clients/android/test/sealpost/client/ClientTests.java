@@ -21,6 +21,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
+import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
 
 /** Tests of a client with its store and a server that signs. */
@@ -28,11 +29,11 @@ public final class ClientTests {
     private ClientTests() {}
 
     private interface Test {
-        void run(ModelServer server, TestFolder folder) throws Exception;
+        void run(TestServer server, TestFolder folder) throws Exception;
     }
 
     private static void with(Test test) throws Exception {
-        try (ModelServer server = new ModelServer();
+        try (TestServer server = new TestServer();
                 TestFolder folder = new TestFolder()) {
             test.run(server, folder);
         }
@@ -125,6 +126,7 @@ public final class ClientTests {
             Check.equal(registrations(client, server), 1, "of another session");
             // As after a start of the app.
             PushClient later = new PushClient(server.options(), Credentials.token(provider, "alice"), folder.store());
+            Check.equal(registrations(later, server), 1, "the first call asks whether it is there");
             Check.equal(registrations(later, server), 0, "the stored one");
             for (String other : new String[] {"of an issuer", "the next one of the issuer"}) {
                 token[0] = other;
@@ -136,8 +138,25 @@ public final class ClientTests {
         });
     }
 
+    public static void aRetiredRegistrationIsNoticedAtTheNextStart() throws Exception {
+        with((server, folder) -> {
+            server.client(folder.store()).register("fcm", "handle", Collections.<String>emptyList());
+            // Its provider has said that the device is gone.
+            server.devices.clear();
+            Check.equal(registrations(server.client(folder.store()), server), 2, "asked, and registered");
+            Check.equal(server.devices, Collections.singleton("device-1"), "registered again");
+            Check.equal(registrations(server.client(folder.store()), server), 1, "asked");
+            server.devices.clear();
+            Options nowhere = server.options().connections(url -> {
+                throw new java.net.UnknownHostException("no network");
+            });
+            PushClient offline = new PushClient(nowhere, Credentials.token("spt_first", "alice"), folder.store());
+            Check.equal(offline.registerIfNeeded("fcm", "handle", Collections.<String>emptyList()), "device-1", "the stored one");
+        });
+    }
+
     /** The number of requests that registering the same device takes. */
-    private static int registrations(PushClient client, ModelServer server) throws Exception {
+    private static int registrations(PushClient client, TestServer server) throws Exception {
         server.log.clear();
         client.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
         return server.log.size();
@@ -450,7 +469,7 @@ public final class ClientTests {
     private static final List<String> ENDED = Arrays.asList("DELETE /api/register/device-1", "DELETE /api/sessions/current");
 
     /** A client with an inbox, a registration and a token in one store. */
-    private static PushClient filledClient(ModelServer server, TestFolder folder) throws Exception {
+    private static PushClient filledClient(TestServer server, TestFolder folder) throws Exception {
         server.add("text");
         PushClient client = server.signedIn(folder.store());
         client.signIn("alice", "secret");
@@ -467,7 +486,7 @@ public final class ClientTests {
         return false;
     }
 
-    private static void checkNothingIsStored(ModelServer server, TestFolder folder) throws Exception {
+    private static void checkNothingIsStored(TestServer server, TestFolder folder) throws Exception {
         Check.that(!isAccountThere(folder), "nothing is stored");
         PushClient later = server.signedIn(folder.store());
         Check.that(later.cachedInbox().notifications().isEmpty(), "nothing to be seen");
@@ -481,8 +500,8 @@ public final class ClientTests {
      * A server with a proxy's own account. The proxy sends that account's credentials in place of
      * its clients'.
      */
-    private static ModelServer mallory() throws Exception {
-        ModelServer mallory = new ModelServer();
+    private static TestServer mallory() throws Exception {
+        TestServer mallory = new TestServer();
         mallory.account = "MMMMMMMMMMMMMMMMMMMMMA";
         mallory.username = "mallory";
         mallory.add("your account is locked, call this number");
@@ -490,7 +509,7 @@ public final class ClientTests {
     }
 
     public static void anAnswerForAnotherUserIsRejected() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 PushClient client = filledClient(server, folder);
                 List<NotificationItem> inbox = client.cachedInbox().notifications();
@@ -524,7 +543,7 @@ public final class ClientTests {
     }
 
     public static void aSignOutThatAnotherAccountHasAnsweredWaits() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 filledClient(server, folder);
                 server.ofProxy = mallory;
@@ -541,7 +560,7 @@ public final class ClientTests {
     }
 
     public static void aPasswordIsThatOfItsName() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             for (boolean isBefore : new boolean[] {false, true}) {
                 with((server, folder) -> {
                     server.isOfVersionBefore = isBefore;
@@ -567,7 +586,7 @@ public final class ClientTests {
     }
 
     public static void aSignOutWithAPasswordIsThatOfItsName() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 Credentials password = Credentials.basic("alice", "secret");
                 // The registration is older than the server's identifiers.
@@ -587,7 +606,7 @@ public final class ClientTests {
     }
 
     public static void theFirstAnswerToATokenTellsWhoseItIs() throws Exception {
-        try (ModelServer mallory = mallory()) {
+        try (TestServer mallory = mallory()) {
             with((server, folder) -> {
                 server.add("text");
                 Credentials token = Credentials.token("spt_first", "alice");
@@ -651,8 +670,10 @@ public final class ClientTests {
         Index index = new Index();
         index.registration = "device-1";
         byte[] bytes = index.encode();
-        // The previous version wrote neither token nor identifier.
-        Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 2));
+        // The previous version wrote no ids of pushes, and the one before neither token nor
+        // identifier.
+        Check.that(Index.decode(Arrays.copyOf(bytes, bytes.length - 1)) != null, "the previous version's");
+        Index before = Index.decode(Arrays.copyOf(bytes, bytes.length - 3));
         Check.that(before != null && before.registration.equals("device-1"), "all that there was");
         Check.that(before.token == null && before.account == null, "and no more");
         index.token = "spt_first";
@@ -680,7 +701,7 @@ public final class ClientTests {
             };
             Check.fails(() -> client.signIn("alice", "secret"), PushClientException.Reason.SIGNED_OUT);
             String ended = "DELETE /api/sessions/current";
-            Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/sessions", ended), "ended");
+            Check.equal(server.log, Arrays.asList("GET /api/sessions/current", "POST /api/sessions", ended), "ended");
             Check.fails(() -> client.signIn("alice", "secret"), PushClientException.Reason.SIGNED_OUT);
             Check.equal(server.log.size(), 3, "who has signed out does not ask");
             checkNothingIsStored(server, folder);
@@ -856,7 +877,8 @@ public final class ClientTests {
             PushClient client = server.client(folder.store());
             client.sync();
             damage(folder, "3");
-            Check.equal(client.cachedInbox().notifications().size(), 4, "without the damaged");
+            Check.equal(client.cachedInbox().notifications().get(3).text(), null, "the damaged one is not shown");
+            Check.equal(server.client(folder.store()).cachedInbox().notifications().size(), 4, "nor listed");
             Check.equal(client.sync().value().notifications().size(), 5, "fetched again");
             byte[] other = new byte[32];
             other[0] = 1;
@@ -864,6 +886,85 @@ public final class ClientTests {
             Check.equal(lost.cachedInbox().notifications().size(), 0, "nothing opens");
             // Only the keys and the mark of the sign-in remain.
             Check.equal(TestFolder.count(folder.file), 2, "files");
+        });
+    }
+
+    public static void aFullDiskShowsNewNotificationsFromMemory() throws Exception {
+        with((server, folder) -> {
+            long first = server.add("first");
+            PushClient client = server.client(folder.store());
+            client.sync();
+            Files.isFull = true;
+            try {
+                long second = server.add("second");
+                Check.that(client.sync().isFresh(), "fresh");
+                Check.equal(texts(client.cachedInbox()), Arrays.asList("first", "second"), "in memory");
+                long third = server.add("third");
+                Check.equal(client.notification(third).value().text(), "third", "a push");
+                client.markRead(first, true);
+                client.dismiss(second);
+                Check.equal(texts(client.cachedInbox()), Arrays.asList("first", "third"), "all changes");
+                InboxChanges changes = client.changes("screen");
+                Check.equal(changes.arrived(), new HashSet<>(Arrays.asList(first, third)), "they are reported");
+                Check.fails(() -> client.outbox().send(Json.of("x")), PushClientException.Reason.STORAGE);
+                Check.equal(texts(server.client(folder.store()).cachedInbox()), Arrays.asList("first"), "the disk is as before");
+                for (int count = 0; count < 5; count++) server.add(repeated("x", 900_000));
+                server.pageSize = 2;
+                Check.fails(client::sync, PushClientException.Reason.STORAGE);
+            } finally {
+                Files.isFull = false;
+            }
+            Check.that(client.sync().isFresh(), "there is room again");
+            Check.equal(client.cachedInbox().notifications().size(), 7, "all");
+            PushClient later = server.client(folder.store());
+            Check.equal(later.cachedInbox().notifications(), client.cachedInbox().notifications(), "and on the disk");
+            Check.that(later.cachedInbox().notifications().get(0).isRead(), "with each change");
+        });
+    }
+
+    private static List<String> texts(Inbox inbox) {
+        List<String> texts = new ArrayList<>();
+        for (NotificationItem item : inbox.notifications()) texts.add(item.text());
+        return texts;
+    }
+
+    public static void aKeyThatTheDeviceHasLostIsReplaced() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            server.client(folder.store()).sync();
+            SecretKey lost = new SecretKeySpec(new byte[3], "AES");
+            KeyProvider healing = failure -> {
+                if (failure instanceof java.security.InvalidKeyException) return new SecretKeySpec(new byte[16], "AES");
+                return lost;
+            };
+            PushClient client = server.client(new Store(folder.file, healing));
+            Check.that(client.cachedInbox().notifications().isEmpty(), "nothing can be read");
+            Check.equal(client.sync().value().notifications().size(), 1, "fetched again");
+        });
+    }
+
+    public static void aKeystoreThatFailsIsNoCrash() throws Exception {
+        with((server, folder) -> {
+            AtomicInteger calls = new AtomicInteger();
+            boolean[] isBroken = {true};
+            KeyProvider provider = failure -> {
+                if (isBroken[0] && calls.incrementAndGet() != 6) throw new java.security.ProviderException("-1000");
+                return TestFolder.KEY;
+            };
+            Store store = new Store(folder.file, provider);
+            PushClientException error = Check.fails(() -> server.client(store).cachedInbox(), PushClientException.Reason.STORAGE);
+            Check.that(error.getMessage().contains("-1000") && calls.get() == 3, error.getMessage());
+            Check.equal(server.client(store).cachedInbox().notifications().size(), 0, "a later attempt succeeds");
+            server.client(store).signIn("alice", "secret");
+            store.putSecret("token", "secret");
+            PushClient old = server.client(store);
+            old.cachedInbox();
+            isBroken[0] = false;
+            store.reset();
+            Check.equal(TestFolder.count(folder.file), 0, "files");
+            Check.fails(old::cachedInbox, PushClientException.Reason.SIGNED_OUT);
+            Check.equal(store.secret("token"), null, "the secret");
+            Check.equal(server.client(store).cachedInbox().notifications().size(), 0, "a new client begins anew");
         });
     }
 
@@ -910,7 +1011,7 @@ public final class ClientTests {
             Check.equal(later.outbox().count(), 1, "what waits");
             server.log.clear();
             later.registerIfNeeded("fcm", "handle", Collections.<String>emptyList());
-            Check.equal(server.log, Collections.emptyList(), "it is registered");
+            Check.equal(server.log, Collections.singletonList("GET /api/register"), "it is registered");
             Check.that(later.sync().isFresh(), "fresh");
             Check.equal(server.sentByKey.keySet(), Collections.singleton('"' + key + '"'), "sent");
             InboxChanges changes = later.changes("screen");
@@ -941,7 +1042,7 @@ public final class ClientTests {
             client.confirm(client.changes("screen"));
             damage(folder, "2");
             for (long id : ids) server.put(id, null);
-            client.cachedInbox();
+            server.client(folder.store()).cachedInbox();
             client.sync();
             Check.equal(client.changes("screen").deleted(), new HashSet<>(ids), "the deletions");
         });
@@ -997,6 +1098,85 @@ public final class ClientTests {
         });
     }
 
+    public static void notificationsOfOneSecondKeepTheOrderOfTheirPosts() throws Exception {
+        with((server, folder) -> {
+            for (int count = 0; count < 20; count++) server.add("text " + count);
+            List<Long> ids = new ArrayList<>(server.entries.keySet());
+            Collections.shuffle(ids, new java.util.Random(3));
+            // The server's ids are random.
+            List<String> wanted = new ArrayList<>();
+            for (long id : ids) {
+                Json json = server.entries.get(id).json;
+                server.put(id, json);
+                wanted.add(json.get("Payload").string());
+            }
+            PushClient client = server.client(folder.store());
+            client.preview(ids.get(19));
+            client.preview(ids.get(5));
+            Check.equal(texts(client.sync().value()), wanted, "pushes came first");
+            client.markRead(ids.get(3), true);
+            server.put(ids.get(7), server.entries.get(ids.get(7)).json.replacing("Read", Json.of(true)));
+            Check.equal(texts(client.sync().value()), wanted, "after changes here and elsewhere");
+            Check.equal(texts(server.client(folder.store()).cachedInbox()), wanted, "and after a restart");
+        });
+    }
+
+    public static void anAppsTestsMakeValuesOfTheirOwn() {
+        Json json = Json.object().with("Id", Json.of(7)).with("Payload", Json.of("text")).with("Read", Json.of(false));
+        NotificationItem item = NotificationItem.of(json);
+        Inbox inbox = new Inbox(Arrays.asList(item, item.read(true)), new java.util.Date(1000));
+        Check.equal(inbox.unreadCount(), 1, "unread");
+        Check.that(inbox.isComplete() && inbox.notifications().get(0).text().equals("text"), "the inbox");
+        Problem problem = new Problem("busy", "Busy", 503, null);
+        Fetched<Inbox> cached = Fetched.cached(inbox, inbox.syncedAt(), PushClientException.of(problem, 9));
+        Check.that(!cached.isFresh() && cached.failure().retryAfterSeconds() == 9, "a cached value");
+        Check.equal(refusal(() -> NotificationItem.of(Json.object())), "a notification needs Id and Read", "another object");
+    }
+
+    public static void aCodeSignsInAndAPasswordIsChanged() throws Exception {
+        with((server, folder) -> {
+            server.add("text");
+            PushClient client = server.signedIn(folder.store());
+            Check.equal(Check.fails(() -> client.enrol("wrong"), PushClientException.Reason.PROBLEM).problem().code(), "wrong-code", "a code");
+            Check.equal(client.enrol("A2B3").account(), server.account, "the session");
+            Check.equal(server.credentials, Arrays.asList("null", "null"), "without credentials");
+            Check.that(server.signedIn(folder.store()).sync().isFresh(), "its token is stored");
+            Check.fails(() -> client.changePassword("wrong", "another"), PushClientException.Reason.PROBLEM);
+            client.changePassword("secret", "another");
+            Check.fails(client::sync, PushClientException.Reason.UNAUTHORIZED);
+            client.signIn("alice", "secret");
+            Check.that(client.sync().isFresh(), "signed in again");
+        });
+    }
+
+    public static void theAccountsDevicesAreListedAndThisOneJoinsTopics() throws Exception {
+        with((server, folder) -> {
+            PushClient client = server.client(folder.store());
+            try {
+                client.devices().join("news");
+                throw new AssertionError("a device without a registration has joined");
+            } catch (IllegalStateException expected) {
+                Check.equal(server.log.size(), 0, "requests");
+            }
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            server.devices.add("device-2");
+            server.log.clear();
+            client.devices().join("news of/today");
+            client.devices().leave("news");
+            Check.equal(client.devices().test().get("State").string(), "accepted", "the test push");
+            List<Device> devices = client.devices().list();
+            Check.equal(devices.get(1).id() + devices.get(1).platform() + devices.get(1).isRetired(), "device-2fcmfalse", "another device");
+            client.devices().remove(devices.get(1));
+            Check.equal(server.devices, Collections.singleton("device-1"), "the remaining device");
+            Check.equal(
+                    server.log.subList(0, 3),
+                    Arrays.asList(
+                            "PUT /api/devices/device-1/topics/news%20of%2Ftoday", "DELETE /api/devices/device-1/topics/news",
+                            "POST /api/devices/device-1/test"),
+                    "the requests");
+        });
+    }
+
     public static void aDeadlineHoldsAgainstADrippingPeer() throws Exception {
         try (ServerSocket listener = new ServerSocket(0, 5, InetAddress.getLoopbackAddress());
                 TestFolder folder = new TestFolder()) {
@@ -1046,7 +1226,7 @@ public final class ClientTests {
             // The limit alone would admit the whole body.
             Options options = new Options("http://127.0.0.1:" + listener.getLocalPort(), Signatures.unsigned()).answerLimit(1 << 30);
             PushClient client = new PushClient(options, Credentials.token("spt_", "alice"), folder.store());
-            PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.INTERFERENCE);
+            PushClientException error = Check.fails(() -> client.notification(7), PushClientException.Reason.CAPTIVE_PORTAL);
             Check.equal(error.interference().kind(), Interference.Kind.MISSING_ECHO, "the kind");
             Check.that(sent[0] < 32 << 20, "a portal's 64 MiB are not read: " + sent[0]);
         }

@@ -1,6 +1,7 @@
 package sealpost.client;
 
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.Arrays;
 import java.util.List;
 import java.util.TreeSet;
@@ -46,7 +47,10 @@ final class History {
         Check.equal(state.index.cursor, step.get("cursor").string(), name + ": the cursor");
         Check.equal(cached(state), items(step.get("kept")), name + ": cached");
         List<Long> shown = new ArrayList<>();
-        for (NotificationItem item : client.cachedInbox().notifications()) shown.add(item.id());
+        List<NotificationItem> items = new ArrayList<>(client.cachedInbox().notifications());
+        // The vectors order notifications of one second by their ids, and the client by the lists.
+        items.sort(Comparator.comparing(NotificationItem::createdAt).thenComparing(NotificationItem::id));
+        for (NotificationItem item : items) shown.add(item.id());
         Check.equal(shown, ids(step.get("shown")), name + ": shown");
         List<Long> unstored = new ArrayList<>(new TreeSet<>(sync.unstored.keySet()));
         Check.equal(unstored, ids(step.get("unkept")), name + ": shown this once");

@@ -51,7 +51,7 @@ public final class SigningOut {
     }
 
     /** Starts a process, under a limit of the shell. */
-    static Process start(String limit, ModelServer server, TestFolder folder, String... rest) throws IOException {
+    static Process start(String limit, TestServer server, TestFolder folder, String... rest) throws IOException {
         List<String> command = new ArrayList<>(Arrays.asList(
                 "sh", "-c", limit + " exec \"$@\"", "sh", System.getProperty("java.home") + "/bin/java", "-XX:TieredStopAtLevel=1",
                 "-XX:+UseSerialGC", "-Xshare:auto", "-XX:-UsePerfData", "-Djava.security.manager=allow",

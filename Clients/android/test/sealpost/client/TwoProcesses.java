@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class TwoProcesses {
     private static final String[] NAMES = {"app", "worker"};
 
-    private final ModelServer server = new ModelServer();
+    private final TestServer server = new TestServer();
     private final TestFolder folder;
     private final Random random;
     private final AtomicInteger steps = new AtomicInteger();
@@ -47,7 +47,7 @@ public final class TwoProcesses {
         int wanted = Integer.parseInt(arguments[0]);
         try (TestFolder folder = new TestFolder()) {
             TwoProcesses test = new TwoProcesses(folder, Long.parseLong(arguments[1]));
-            try (ModelServer server = test.server) {
+            try (TestServer server = test.server) {
                 server.pageSize = 7;
                 test.run(wanted);
             }
@@ -96,7 +96,7 @@ public final class TwoProcesses {
     private void change(int what) {
         synchronized (server) {
             List<Long> ids = new ArrayList<>();
-            for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
+            for (Map.Entry<Long, TestServer.Entry> entry : server.entries.entrySet()) {
                 if (!entry.getValue().isDeleted) ids.add(entry.getKey());
             }
             if (ids.size() < 30 || what < 4 && ids.size() < 45) {
@@ -149,9 +149,9 @@ public final class TwoProcesses {
         if (state.index.cursor == null) return;
         synchronized (server) {
             // The numbers of a forgotten epoch mean nothing, but the server continues them.
-            long version = ModelServer.version(state.index.cursor);
-            for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
-                ModelServer.Entry known = entry.getValue();
+            long version = TestServer.version(state.index.cursor);
+            for (Map.Entry<Long, TestServer.Entry> entry : server.entries.entrySet()) {
+                TestServer.Entry known = entry.getValue();
                 CachedItem cached = state.entry(entry.getKey());
                 boolean isWholePage = known.version <= version;
                 boolean isOfDate = known.changedAt < state.index.syncedAt;
@@ -178,8 +178,8 @@ public final class TwoProcesses {
         synchronized (server) {
             Set<String> texts = new HashSet<>();
             Map<Long, Json> live = new HashMap<>();
-            for (Map.Entry<Long, ModelServer.Entry> entry : server.entries.entrySet()) {
-                ModelServer.Entry known = entry.getValue();
+            for (Map.Entry<Long, TestServer.Entry> entry : server.entries.entrySet()) {
+                TestServer.Entry known = entry.getValue();
                 if (known.isDeleted) continue;
                 live.put(entry.getKey(), known.json);
                 Check.that(texts.add(known.json.get("Payload").string()), "sent twice: " + known.json);
@@ -189,7 +189,7 @@ public final class TwoProcesses {
             Check.equal(cached, live, "the inbox");
             for (String key : sent) Check.that(server.sentByKey.containsKey(key), "never sent: " + key);
             for (long id : read) {
-                ModelServer.Entry entry = server.entries.get(id);
+                TestServer.Entry entry = server.entries.get(id);
                 Check.that(entry == null || entry.isDeleted || entry.json.isTrue("Read"), "not read: " + id);
             }
             for (long id : dismissed) {

@@ -1,5 +1,6 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;

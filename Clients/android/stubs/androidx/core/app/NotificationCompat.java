@@ -24,6 +24,14 @@ public class NotificationCompat {
             return this;
         }
 
+        public Builder setContentIntent(android.app.PendingIntent intent) {
+            return this;
+        }
+
+        public Builder setOnlyAlertOnce(boolean value) {
+            return this;
+        }
+
         public Builder setAutoCancel(boolean value) {
             return this;
         }

@@ -8,6 +8,15 @@ import java.util.Arrays;
 final class JdkMethods {
     private JdkMethods() {}
 
+    /** Without the option, calls that send PATCH fail. */
+    static void allowPatchIfPossible() {
+        try {
+            allowPatch();
+        } catch (ReflectiveOperationException | RuntimeException closed) {
+            // Other calls work.
+        }
+    }
+
     /** Replaces TRACE by PATCH; needs {@code --add-opens java.base/java.net=ALL-UNNAMED}. */
     static void allowPatch() throws ReflectiveOperationException {
         Field field = HttpURLConnection.class.getDeclaredField("methods");

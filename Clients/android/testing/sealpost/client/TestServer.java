@@ -2,7 +2,10 @@ package sealpost.client;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import java.io.ByteArrayOutputStream;
+import java.io.File;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
@@ -25,13 +28,24 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import java.util.zip.DeflaterOutputStream;
+import java.util.zip.GZIPOutputStream;
+import javax.crypto.spec.SecretKeySpec;
 
 /**
- * A server in memory for one user, which signs. It has notifications, lists with cursors, read,
- * dismiss, send once for each key, registrations and sessions. It can lose answers, forget cursors
- * and refuse tokens.
+ * A server in memory for tests on the JVM: it has one user, alice with the password "secret", and
+ * signs its answers.
+ *
+ * <p>It has notifications, lists with cursors, read, dismiss, send once for each key, registrations,
+ * devices and sessions. Calls that send PATCH, such as {@link PushClient#markRead(long, boolean)}, need
+ * {@code --add-opens java.base/java.net=ALL-UNNAMED}, since the JDK knows no PATCH.
  */
-final class ModelServer implements AutoCloseable {
+public final class TestServer implements AutoCloseable {
+    /** An action between a request and its answer. */
+    interface Held {
+        void run() throws Exception;
+    }
+
     /** The state of a user's notification, and the number of its last change. */
     static final class Entry {
         Json json;
@@ -65,12 +79,15 @@ final class ModelServer implements AutoCloseable {
      * The server of a proxy's account. While set, a proxy in front of this server sends all
      * requests with credentials of its own.
      */
-    volatile ModelServer ofProxy;
+    volatile TestServer ofProxy;
     volatile int exchanged = 0;
+    /** The coding with which a proxy before this server compresses, or only labels, all bodies. */
+    volatile String coding;
+    volatile boolean isOnlyLabelled = false;
     volatile int loseOneIn = 0;
     volatile int forgetOneIn = 0;
     /** Runs between the next request and its answer. */
-    volatile Check.Body held;
+    volatile Held held;
     /** A cursor that replaces the server's own. */
     volatile String cursor;
     /** The problem type for a payload that is too large. */
@@ -92,7 +109,9 @@ final class ModelServer implements AutoCloseable {
         System.setProperty("sun.net.httpserver.nodelay", "true");
     }
 
-    ModelServer() throws Exception {
+    /** Starts a server at a free port of this machine. */
+    public TestServer() throws Exception {
+        JdkMethods.allowPatchIfPossible();
         KeyPair pair = KeyPairGenerator.getInstance("Ed25519").generateKeyPair();
         byte[] encoded = pair.getPublic().getEncoded();
         pinned = Base64.url(Arrays.copyOfRange(encoded, encoded.length - 32, encoded.length));
@@ -108,20 +127,23 @@ final class ModelServer implements AutoCloseable {
         return "http://127.0.0.1:" + server.getAddress().getPort();
     }
 
-    Options options() {
+    /** Options for clients of this server, with its key pinned. */
+    public Options options() {
         return Options.withoutTLS(url(), Signatures.pinned(PlatformVerifier.find(), new VerificationKey(pinned)));
     }
 
     /** A client that signs in with the stored token. */
-    PushClient signedIn(Store store) {
+    public PushClient signedIn(Store store) {
         return new PushClient(options(), Credentials.stored("alice"), store);
     }
 
-    PushClient client(Store store) {
+    /** A client with a token, which needs no sign-in. */
+    public PushClient client(Store store) {
         return new PushClient(options(), Credentials.token("spt_first", "alice"), store);
     }
 
-    synchronized long add(String payload) {
+    /** Posts a notification, and returns its id. */
+    public synchronized long add(String payload) {
         long id = nextId += 1 + random.nextInt(1000);
         put(id, Json.object()
                 .with("Id", Json.of(id))
@@ -135,10 +157,30 @@ final class ModelServer implements AutoCloseable {
     /**
      * Adds a read-once payload: readable for a minute at the real server, and in one answer here.
      */
-    synchronized long addReadOnce(String payload) {
+    public synchronized long addReadOnce(String payload) {
         long id = add(payload);
         put(id, entries.get(id).json.with("ReadOnce", Json.of(true)));
         return id;
+    }
+
+    /** Recalls a notification. */
+    public synchronized void recall(long id) {
+        put(id, null);
+    }
+
+    /** The ids of registered devices. */
+    public Set<String> devices() {
+        return new TreeSet<>(devices);
+    }
+
+    /** Lets answers be forged, as by a proxy without the server's key. */
+    public void forge(boolean isForged) {
+        this.isForged = isForged;
+    }
+
+    /** A store in a folder, with a fixed key. */
+    public static Store store(File folder) {
+        return new Store(folder, new SecretKeySpec(new byte[32], "AES"));
     }
 
     synchronized void put(long id, Json json) {
@@ -164,7 +206,7 @@ final class ModelServer implements AutoCloseable {
         int status;
         Json answer;
         Map<String, String> fields = new HashMap<>();
-        ModelServer asked = ofProxy == null ? this : ofProxy;
+        TestServer asked = ofProxy == null ? this : ofProxy;
         if (asked != this) exchanged++;
         synchronized (asked) {
             log.add(exchange.getRequestMethod() + " " + exchange.getRequestURI().getRawPath());
@@ -178,14 +220,17 @@ final class ModelServer implements AutoCloseable {
             // This closes the connection.
             if (loseOneIn > 0 && random.nextInt(loseOneIn) == 0) throw new IOException("the answer is lost");
         }
-        Check.Body held = this.held;
+        Held held = this.held;
         this.held = null;
         try {
             if (held != null) held.run();
         } catch (Exception error) {
             throw new IOException(error);
         }
-        if (!isOfVersionBefore) fields.put("Sealpost-Account", status == 401 ? "none" : asked.account);
+        if (!isOfVersionBefore) {
+            boolean isOfNobody = status == 401 || exchange.getRequestURI().getRawPath().equals("/api/enrolment");
+            fields.put("Sealpost-Account", isOfNobody ? "none" : asked.account);
+        }
         send(exchange, status, answer == null ? new byte[0] : answer.bytes(), fields);
     }
 
@@ -212,9 +257,19 @@ final class ModelServer implements AutoCloseable {
         boolean isPossible = isAccountCovered || demand.contains("sig0=") || !demand.contains("\"sealpost-account\"");
         if (!isForged && isPossible) fields.put("Signature", "sig=:" + Base64.standard(sign(base)) + ":");
         fields.forEach((name, value) -> exchange.getResponseHeaders().set(name, value));
-        exchange.sendResponseHeaders(status, body.length == 0 ? -1 : body.length);
-        if (body.length > 0) exchange.getResponseBody().write(body);
+        byte[] sent = coding == null || isOnlyLabelled ? body : compressed(body);
+        if (coding != null) exchange.getResponseHeaders().set("Content-Encoding", coding);
+        exchange.sendResponseHeaders(status, body.length == 0 ? -1 : sent.length);
+        if (body.length > 0) exchange.getResponseBody().write(sent);
         exchange.close();
+    }
+
+    private byte[] compressed(byte[] body) throws IOException {
+        ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+        try (OutputStream out = coding.equals("gzip") ? new GZIPOutputStream(bytes) : new DeflaterOutputStream(bytes)) {
+            out.write(body);
+        }
+        return bytes.toByteArray();
     }
 
     private byte[] sign(String base) throws IOException {
@@ -256,8 +311,32 @@ final class ModelServer implements AutoCloseable {
                         .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
             };
         }
+        if (path.equals("/api/enrolment")) {
+            if (!body.get("Code").string().equals("A2B3")) return problem(403, "wrong-code");
+            return new Object[] {
+                201,
+                session()
+                        .with("Token", Json.of(authorization.substring("Bearer ".length())))
+                        .with("ExpiresAt", Json.of("2099-01-01T00:00:00Z"))
+            };
+        }
         if (isByOwnClient && !authorization.equals(shown) && !password.equals(shown)) {
             return problem(401, "invalid-token");
+        }
+        if (path.equals("/api/users/current/password")) {
+            if (!body.get("Current").string().equals("secret")) return problem(403, "wrong-password");
+            authorization = "Bearer spt_second";
+            devices.clear();
+            return new Object[] {204, null};
+        }
+        if (path.startsWith("/api/devices/") && path.endsWith("/test")) {
+            return new Object[] {200, Json.object().with("Device", Json.of("device-1")).with("State", Json.of("accepted"))};
+        }
+        if (path.startsWith("/api/devices/")) return new Object[] {204, null};
+        if (path.equals("/api/register") && method.equals("GET")) {
+            List<Json> list = new ArrayList<>();
+            for (String device : devices) list.add(Json.object().with("Id", Json.of(device)).with("Platform", Json.of("fcm")));
+            return new Object[] {200, Json.array(list)};
         }
         if (path.equals("/api/register") && method.equals("POST")) return new Object[] {200, Json.of("device-1")};
         if (method.equals("PUT")) devices.add(path.substring("/api/register/".length()));

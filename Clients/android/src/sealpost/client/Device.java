@@ -1,0 +1,65 @@
+package sealpost.client;
+
+import androidx.annotation.Nullable;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+
+/** A registered device of the account. */
+public final class Device {
+    private final String id;
+    private final @Nullable String platform;
+    private final @Nullable String handle;
+    private final List<String> tags;
+    private final boolean isRetired;
+
+    /** A device, for tests. */
+    public Device(String id, @Nullable String platform, @Nullable String handle, List<String> tags, boolean isRetired) {
+        this.id = id;
+        this.platform = platform;
+        this.handle = handle;
+        this.tags = Collections.unmodifiableList(new ArrayList<>(tags));
+        this.isRetired = isRetired;
+    }
+
+    /** Null unless the value is a device. */
+    static @Nullable Device read(Json json) {
+        String id = text(json, "Id");
+        if (id == null) return null;
+        List<String> tags = new ArrayList<>();
+        Json list = json.get("Tags");
+        for (Json tag : list == null ? Collections.<Json>emptyList() : list.elements()) {
+            if (tag.string() != null) tags.add(tag.string());
+        }
+        return new Device(id, text(json, "Platform"), text(json, "Handle"), tags, text(json, "RetiredAt") != null);
+    }
+
+    private static @Nullable String text(Json json, String name) {
+        Json member = json.get(name);
+        return member == null ? null : member.string();
+    }
+
+    /** The id of its registration. */
+    public String id() {
+        return id;
+    }
+
+    public @Nullable String platform() {
+        return platform;
+    }
+
+    /** Its handle, masked by the server. */
+    public @Nullable String handle() {
+        return handle;
+    }
+
+    /** Its topics. */
+    public List<String> tags() {
+        return tags;
+    }
+
+    /** Whether another account has registered its handle since. */
+    public boolean isRetired() {
+        return isRetired;
+    }
+}

@@ -1,0 +1,71 @@
+package sealpost.client;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The account's devices and their topics, for screens such as "your devices". {@link PushClient#register}
+ * is for this device.
+ */
+public final class Devices {
+    private final PushClient client;
+
+    Devices(PushClient client) {
+        this.client = client;
+    }
+
+    /** The account's devices; for 30 days also those that another account has registered since. */
+    public List<Device> list() throws PushClientException {
+        return list(client.options.deadline());
+    }
+
+    List<Device> list(Deadline deadline) throws PushClientException {
+        Answer answer = client.api.call(new Request("GET", Paths.REGISTER), deadline);
+        if (answer.json == null || answer.json.kind() != Json.Kind.ARRAY) throw answer.unexpected("a list of devices");
+        List<Device> devices = new ArrayList<>();
+        for (Json element : answer.json.elements()) {
+            Device device = Device.read(element);
+            if (device == null) throw answer.unexpected("a list of devices");
+            devices.add(device);
+        }
+        return devices;
+    }
+
+    /** Ends a device of the account, such as a lost phone: it gets no more pushes. */
+    public void remove(Device device) throws PushClientException {
+        client.api.call(new Request("DELETE", Paths.registration(device.id())), client.options.deadline());
+    }
+
+    /**
+     * Lets this device join a topic.
+     *
+     * <p>The next registration replaces all topics: add the topic to the tags of
+     * {@link PushClient#registerIfNeeded}, too.
+     */
+    public void join(String topic) throws PushClientException {
+        client.api.call(new Request("PUT", Paths.topic(own(), topic)), client.options.deadline());
+    }
+
+    /** Lets this device leave a topic. */
+    public void leave(String topic) throws PushClientException {
+        client.api.call(new Request("DELETE", Paths.topic(own(), topic)), client.options.deadline());
+    }
+
+    /**
+     * Sends a test push to this device, waits for its provider, and returns the server's answer with
+     * {@code State} and {@code Reason}.
+     */
+    public Json test() throws PushClientException {
+        Request request = new Request("POST", Paths.test(own()));
+        request.isRepeatable = false;
+        Answer answer = client.api.call(request, client.options.deadline());
+        if (answer.json == null) throw answer.unexpected("the outcome of a test push");
+        return answer.json;
+    }
+
+    private String own() throws PushClientException {
+        String id = client.account.read().index.registration;
+        if (id == null) throw new IllegalStateException("this device is not registered: call register first");
+        return id;
+    }
+}

@@ -1,0 +1,5 @@
+package android.os;
+
+/** A stub for snippets. */
+public final class Bundle {
+}

@@ -1,0 +1,191 @@
+package sealpost.client;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.CountDownLatch;
+
+/** Tests of requests and answers on sockets. */
+public final class NetworkTests {
+    private static final Credentials ALICE = Credentials.token("spt_first", "alice");
+
+    private NetworkTests() {}
+
+    private static PushClient unsigned(RawServer server, TestFolder folder) {
+        return new PushClient(new Options(server.url(), Signatures.unsigned()), ALICE, folder.store());
+    }
+
+    public static void anAnswerWithoutAnEchoIsJudgedByItsStatus() throws Exception {
+        Map<PushClientException.Reason, int[]> wanted = new TreeMap<>();
+        wanted.put(PushClientException.Reason.BUSY, new int[] {408, 421, 429, 500, 502, 503, 504, 599});
+        wanted.put(PushClientException.Reason.CAPTIVE_PORTAL, new int[] {200, 206, 302, 307, 401, 403, 511});
+        wanted.put(PushClientException.Reason.PROXY, new int[] {407});
+        wanted.put(PushClientException.Reason.INTERFERENCE, new int[] {400, 404, 405, 410, 418, 499});
+        for (Map.Entry<PushClientException.Reason, int[]> entry : wanted.entrySet()) {
+            for (int status : entry.getValue()) {
+                String answer = "HTTP/1.1 " + status + " X\r\nContent-Length: 6\r\n\r\n<html>";
+                try (RawServer server = new RawServer(head -> answer);
+                        TestFolder folder = new TestFolder()) {
+                    PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), entry.getKey());
+                    Check.equal(error.interference().status(), status, "the status");
+                    Check.equal(unsigned(server, folder).sync().failure().reason(), entry.getKey(), "the cache is shown");
+                }
+            }
+        }
+    }
+
+    public static void anInterimAnswerIsNotTheAnswer() throws Exception {
+        for (int status : new int[] {102, 103}) {
+            try (RawServer server = new RawServer(head -> "HTTP/1.1 " + status + " X\r\nLink: x\r\n\r\n" + RawServer.echoed(head, 200, "{}"));
+                    TestFolder folder = new TestFolder()) {
+                PushClientException error = Check.fails(() -> unsigned(server, folder).notification(7), PushClientException.Reason.OFFLINE);
+                Check.that(error.getMessage().contains("interim status " + status), error.getMessage());
+            }
+        }
+        try (RawServer server = new RawServer(head -> "HTTP/1.1 100 X\r\n\r\nHTTP/1.1 100 X\r\n\r\n" + RawServer.echoed(head, 200, "{\"Read\": []}"));
+                TestFolder folder = new TestFolder()) {
+            Check.that(unsigned(server, folder).markRead(Collections.singleton(7L)).isEmpty(), "100 is skipped");
+        }
+    }
+
+    /** The server has acted, closes a kept connection, and the client cannot know. */
+    public static void aSignInAndARegistrationAreSentOnce() throws Exception {
+        for (boolean isKept : new boolean[] {true, false}) {
+            try (RawServer server = new RawServer(head -> head.startsWith("GET") ? RawServer.echoed(head, 200, SESSION) : "");
+                    TestFolder folder = new TestFolder()) {
+                Options options = new Options(server.url(), Signatures.unsigned());
+                PushClient client = new PushClient(options, Credentials.basic("alice", "secret"), folder.store());
+                if (isKept) client.preview(7);
+                server.log.clear();
+                Check.fails(client::signIn, PushClientException.Reason.OFFLINE);
+                Check.fails(() -> client.register("fcm", "h", Collections.<String>emptyList()), PushClientException.Reason.OFFLINE);
+                server.log.removeIf(line -> line.startsWith("GET"));
+                Check.equal(server.log, Arrays.asList("POST /api/sessions", "POST /api/register?handle=h"), "the requests");
+            }
+        }
+    }
+
+    public static void lookupsThatHangHoldNoOtherCall() throws Exception {
+        try (TestServer server = new TestServer();
+                TestFolder folder = new TestFolder();
+                TestFolder other = new TestFolder()) {
+            server.add("text");
+            CountDownLatch isOver = new CountDownLatch(1);
+            Options hung = server.options().deadlineMillis(50).connections(url -> {
+                // A lookup cannot be interrupted.
+                boolean isWaiting = true;
+                while (isWaiting) {
+                    try {
+                        isOver.await();
+                        isWaiting = false;
+                    } catch (InterruptedException ignored) {
+                        continue;
+                    }
+                }
+                throw new IOException("over");
+            });
+            try {
+                PushClient client = new PushClient(hung, ALICE, folder.store());
+                for (int count = 0; count < 20; count++) Check.equal(client.sync().failure().reason(), PushClientException.Reason.DEADLINE, "why");
+                Check.that(server.client(other.store()).sync().isFresh(), "another client");
+            } finally {
+                isOver.countDown();
+            }
+        }
+    }
+
+    public static void callsOnTheMainThreadAreRefused() throws Exception {
+        try (TestServer server = new TestServer();
+                TestFolder folder = new TestFolder()) {
+            server.add("text");
+            PushClient client = server.client(folder.store());
+            client.sync();
+            MainThread.thread = Thread.currentThread();
+            try {
+                Check.Body[] calls = {
+                    client::sync, () -> client.notification(1), () -> client.preview(1), () -> client.confirmTaken(1),
+                    () -> client.markRead(1, true), () -> client.dismiss(1), () -> client.send(Json.of("x"), "k"),
+                    () -> client.registerIfNeeded("fcm", "h", Collections.<String>emptyList()), () -> client.outbox().flush(),
+                    client::signIn, () -> client.signIn("alice", "secret"), client::signOut,
+                    () -> PushClient.finishSignOuts(server.options(), folder.store())
+                };
+                server.log.clear();
+                for (Check.Body call : calls) {
+                    try {
+                        call.run();
+                        throw new AssertionError("a call was made");
+                    } catch (IllegalStateException refused) {
+                        Check.that(refused.getMessage().contains("main thread"), refused.getMessage());
+                    }
+                }
+                Check.equal(client.cachedInbox().notifications().size(), 1, "the cache needs no network, and is there");
+                Check.equal(server.log.size(), 0, "requests");
+            } finally {
+                MainThread.thread = null;
+            }
+        }
+    }
+
+    public static void anObserverSeesEachRequestWithoutItsSecrets() throws Exception {
+        // The test closes it early.
+        TestServer server = new TestServer();
+        try (TestFolder folder = new TestFolder()) {
+            long id = server.add("a secret text");
+            List<String> seen = new ArrayList<>();
+            Options options = server.options().observer(new Observer() {
+                @Override
+                public void answered(String method, String route, int status, long millis) {
+                    seen.add(method + " " + route + " " + status);
+                }
+
+                @Override
+                public void failed(String method, String route, PushClientException.Reason reason, Interference.Kind kind, long millis) {
+                    seen.add(method + " " + route + " " + reason + " " + kind);
+                }
+            });
+            PushClient client = new PushClient(options, ALICE, folder.store());
+            client.notification(id);
+            client.register("fcm", "handle", Collections.<String>emptyList());
+            Check.fails(() -> client.notification(1), PushClientException.Reason.PROBLEM);
+            server.isForged = true;
+            client.sync();
+            server.close();
+            client.sync();
+            Check.equal(
+                    seen,
+                    Arrays.asList(
+                            "GET /api/notifications/{id} 200", "POST /api/register 200", "PUT /api/register/{id} 200",
+                            "GET /api/notifications/{id} 404", "GET /api/notifications INTERFERENCE SIGNATURE",
+                            "GET /api/notifications OFFLINE null"),
+                    "the requests");
+        }
+    }
+
+    private static final String SESSION = "{\"Name\": \"alice\", \"Notifications\": []}";
+
+    public static void aCompressedAnswerIsDecodedWithinTheLimit() throws Exception {
+        for (String coding : Arrays.asList("gzip", "deflate")) {
+            for (boolean isOnlyLabelled : new boolean[] {false, true}) {
+                try (TestServer server = new TestServer();
+                        TestFolder folder = new TestFolder()) {
+                    server.add("text");
+                    server.coding = coding;
+                    server.isOnlyLabelled = isOnlyLabelled;
+                    Check.equal(server.client(folder.store()).sync().value().notifications().get(0).text(), "text", coding);
+                }
+            }
+        }
+        try (TestServer server = new TestServer();
+                TestFolder folder = new TestFolder()) {
+            long id = server.add(String.join("", Collections.nCopies(100_000, "bomb ")));
+            server.coding = "gzip";
+            PushClient client = new PushClient(server.options().answerLimit(10_000), ALICE, folder.store());
+            PushClientException error = Check.fails(() -> client.notification(id), PushClientException.Reason.INTERFERENCE);
+            Check.equal(error.interference().kind(), Interference.Kind.OVERSIZED, "the kind");
+        }
+    }
+}

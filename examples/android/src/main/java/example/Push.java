@@ -1,0 +1,33 @@
+package example;
+
+import android.content.Context;
+import java.io.File;
+import java.util.Collections;
+import sealpost.client.*;
+
+final class Push {
+    static final String PINNED = "JrQLj5P_89iXES9-vFgrIy29clF9CC_oPPsw3c5D0bs";
+    static Options options() { return new Options("https://push.example.org", Signatures.pinned(new Tink(), new VerificationKey(PINNED))); }
+    static Store store(Context context) { return new Store(new File(context.getNoBackupFilesDir(), "sealpost"), new StoreKey()); }
+    private static PushClient client;
+    static synchronized PushClient client(Context context) {            // one for the process
+        if (client == null) client = new PushClient(options(), Credentials.stored("alice"), store(context));
+        return client;
+    }
+    static synchronized boolean signOut(Context context) throws PushClientException {
+        PushClient old = client(context);
+        client = null;
+        return old.signOut();
+    }
+    static void signIn(Context context, String name, String password) throws PushClientException {
+        client(context).signIn(name, password);
+    }
+    static void open(Context context, String fcmToken) throws PushClientException {
+        PushClient client = client(context);
+        Inbox cached = client.cachedInbox();
+        Screen.show(cached, cached.syncedAt(), null);
+        client.registerIfNeeded("fcm", fcmToken, Collections.<String>emptyList());
+        Fetched<Inbox> inbox = client.sync();
+        Screen.show(inbox.value(), inbox.date(), inbox.failure());
+    }
+}

@@ -1,0 +1,57 @@
+package example;
+
+import androidx.work.BackoffPolicy;
+import androidx.work.Constraints;
+import androidx.work.Data;
+import androidx.work.ExistingWorkPolicy;
+import androidx.work.NetworkType;
+import androidx.work.OneTimeWorkRequest;
+import androidx.work.OutOfQuotaPolicy;
+import androidx.work.WorkManager;
+import com.google.firebase.messaging.FirebaseMessagingService;
+import com.google.firebase.messaging.RemoteMessage;
+import java.util.concurrent.TimeUnit;
+import sealpost.client.*;
+
+public final class PushService extends FirebaseMessagingService {
+    @Override
+    public void onMessageReceived(RemoteMessage message) {
+        PushMessage push = PushMessage.read(message.getData());
+        try {
+            // On a shared device a push may be for another account.
+            if (push == null || !Push.client(this).isRecipient(push)) return;
+            PushWorker.show(this, push.id(), null);
+            enqueue(push.id());
+        } catch (PushClientException error) {
+            // Such as before the device is unlocked for the first time.
+            enqueue(PushWorker.EVERYTHING);
+        }
+    }
+
+    /** Firebase has dropped pushes: a sync fetches everything. */
+    @Override
+    public void onDeletedMessages() {
+        enqueue(PushWorker.EVERYTHING);
+    }
+
+    /** The worker registers the token, now and with the daily work, until the server has it. */
+    @Override
+    public void onNewToken(String token) {
+        try {
+            Push.store(this).putSecret(PushWorker.TOKEN, token);
+        } catch (PushClientException error) {
+            // The next start of the app registers it.
+        }
+        enqueue(PushWorker.EVERYTHING);
+    }
+
+    private void enqueue(long id) {
+        OneTimeWorkRequest work = new OneTimeWorkRequest.Builder(PushWorker.class)
+                .setInputData(new Data.Builder().putLong("id", id).build())
+                .setConstraints(new Constraints.Builder().setRequiredNetworkType(NetworkType.CONNECTED).build())
+                .setBackoffCriteria(BackoffPolicy.EXPONENTIAL, 30, TimeUnit.SECONDS)
+                .setExpedited(OutOfQuotaPolicy.RUN_AS_NON_EXPEDITED_WORK_REQUEST)
+                .build();
+        WorkManager.getInstance(this).enqueueUniqueWork("push " + id, ExistingWorkPolicy.KEEP, work);
+    }
+}

@@ -1,0 +1,107 @@
+package example;
+
+import android.app.NotificationManager;
+import android.app.PendingIntent;
+import android.content.Context;
+import android.content.Intent;
+import androidx.annotation.Nullable;
+import androidx.core.app.NotificationCompat;
+import androidx.work.ForegroundInfo;
+import androidx.work.Worker;
+import androidx.work.WorkerParameters;
+import java.util.Collections;
+import sealpost.client.*;
+
+public final class PushWorker extends Worker {
+    static final long EVERYTHING = -1;
+    /** The name of FCM's token in the store. */
+    static final String TOKEN = "fcm";
+    /** The number of attempts, after which the text without the payload stays. */
+    private static final int TRIES = 5;
+
+    public PushWorker(Context context, WorkerParameters parameters) {
+        super(context, parameters);
+    }
+
+    @Override
+    public Result doWork() {
+        long id = getInputData().getLong("id", EVERYTHING);
+        PushClient client = Push.client(getApplicationContext());
+        Store store = Push.store(getApplicationContext());
+        try {
+            PushClient.finishSignOuts(Push.options(), store);
+            if (id == EVERYTHING) {
+                boolean isFresh = client.sync().isFresh();
+                follow(client);
+                String token = store.secret(TOKEN);
+                // Registers again if something has changed, or the server has retired the device.
+                if (token != null) client.registerIfNeeded("fcm", token, Collections.<String>emptyList());
+                return isFresh ? Result.success() : Result.retry();
+            }
+            // A read-once payload stays for its reader, and has no text here.
+            NotificationItem item = client.preview(id);
+            if (item == null) cancel(id);
+            else if (item.text() != null) show(getApplicationContext(), id, item.text());
+            return Result.success();
+        } catch (PushClientException error) {
+            return isFinal(error) || getRunAttemptCount() >= TRIES ? Result.failure() : Result.retry();
+        }
+    }
+
+    /** Up to level 30 an expedited work is a foreground service, and fails without its notification. */
+    @Override
+    public ForegroundInfo getForegroundInfo() {
+        Context context = getApplicationContext();
+        return new ForegroundInfo(1, new NotificationCompat.Builder(context, App.LOADING)
+                .setSmallIcon(R.drawable.bell)
+                .setContentTitle(context.getString(R.string.loading))
+                .build());
+    }
+
+    /** Whether a retry would fail, too. The opened app then asks for the password, if need be. */
+    private static boolean isFinal(PushClientException error) {
+        switch (error.reason()) {
+            case SIGNED_OUT:
+            case UNAUTHORIZED:
+                return true;
+            case PROBLEM:
+                // The server's own failures pass.
+                return error.problem().status() < 500;
+            default:
+                return false;
+        }
+    }
+
+    /** Removes notifications that were dismissed elsewhere. Changes repeat until confirmed. */
+    private void follow(PushClient client) throws PushClientException {
+        InboxChanges changes = client.changes("notifications");
+        for (long id : changes.deleted()) cancel(id);
+        client.confirm(changes);
+    }
+
+    private void cancel(long id) {
+        getApplicationContext().getSystemService(NotificationManager.class).cancel(Long.toString(id), 0);
+    }
+
+    /** Shows a notification, in place of an earlier one with its id. */
+    static void show(Context context, long id, @Nullable String text) {
+        NotificationCompat.Builder builder = new NotificationCompat.Builder(context, App.CHANNEL)
+                .setSmallIcon(R.drawable.bell)
+                .setContentTitle(context.getString(R.string.results))
+                .setContentText(text == null ? context.getString(R.string.something_to_read) : text)
+                // On the lock screen Android shows the channel's name, and not the text.
+                .setVisibility(NotificationCompat.VISIBILITY_PRIVATE)
+                .setContentIntent(tap(context, id))
+                // The text replaces the placeholder without another sound.
+                .setOnlyAlertOnce(true)
+                .setAutoCancel(true);
+        context.getSystemService(NotificationManager.class).notify(Long.toString(id), 0, builder.build());
+    }
+
+    /** Opens the message. Extras do not distinguish pending intents, so each has its own number. */
+    private static PendingIntent tap(Context context, long id) {
+        Intent intent = new Intent(context, MessagesActivity.class).putExtra(MessagesActivity.ID, id);
+        return PendingIntent.getActivity(
+                context, (int) id, intent, PendingIntent.FLAG_IMMUTABLE | PendingIntent.FLAG_UPDATE_CURRENT);
+    }
+}

@@ -1,0 +1,22 @@
+package example;
+
+import androidx.annotation.Nullable;
+import java.lang.ref.WeakReference;
+import java.util.Date;
+import sealpost.client.*;
+
+/** The activity that was opened last: the app's calls run on other threads. */
+final class Screen {
+    private static volatile WeakReference<MessagesActivity> activity = new WeakReference<>(null);
+
+    private Screen() {}
+
+    static void open(MessagesActivity opened) {
+        activity = new WeakReference<>(opened);
+    }
+
+    static void show(Inbox inbox, @Nullable Date date, @Nullable PushClientException why) {
+        MessagesActivity open = activity.get();
+        if (open != null) open.show(inbox, date, why);
+    }
+}
