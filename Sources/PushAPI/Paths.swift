@@ -31,8 +31,8 @@ public enum Paths {
     /// The failed pushes of all notifications, for administrators.
     public static let deliveries = "/api/deliveries"
 
-    /// Explains the pushes of a user, a device or a notification, for viewers and administrators; a
-    /// user's name is percent-encoded.
+    /// Explains the pushes of a user, a device or a notification, for viewers and administrators;
+    /// a user's name is percent-encoded.
     public static func why(_ subject: String) -> String { "/api/why/\(subject)" }
 
     /// The outcomes of pushes, fetches and devices, for publishers and administrators.

@@ -5,7 +5,8 @@ internal import Foundation
 /// The closures must not use the connection again, which would wait forever, and must not keep the
 /// `Database`.
 package final class Connection: Sendable {
-    /// A `Mutex` cannot give access to values that are not `Sendable`. This lock guards `database`.
+    /// A `Mutex` cannot give access to values that are not `Sendable`. This lock guards
+    /// `database`.
     private let lock = NSLock()
     nonisolated(unsafe) private let database: Database
     package let path: String

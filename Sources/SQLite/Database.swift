@@ -24,7 +24,8 @@ package final class Database {
         sqlite3_extended_result_codes(self.handle, 1)
         csqlite_refuse_texts_in_double_quotes(self.handle)
         sqlite3_busy_timeout(self.handle, Int32(clamping: busyTimeout.components.seconds * 1000))
-        // SQLite reads no file before its first statement; another file than a database fails here.
+        // SQLite reads no file before its first statement; another file than a database fails
+        // here.
         try self.execute(sql: "select 1 from sqlite_schema limit 1; pragma foreign_keys = on")
     }
 
@@ -138,8 +139,8 @@ package final class Database {
         case truncate = 3
     }
 
-    /// Copies pages of the write-ahead log into the database. Returns the log's length and how many
-    /// pages of it are copied.
+    /// Copies pages of the write-ahead log into the database. Returns the log's length and how
+    /// many pages of it are copied.
     @discardableResult
     package func checkpoint(_ mode: CheckpointMode) throws -> (walFrameCount: Int, checkpointedFrameCount: Int) {
         var (length, copied): (Int32, Int32) = (0, 0)

@@ -1,7 +1,7 @@
 package import Foundation
-internal import SQLite
 package import PushCore
 package import PushStore
+internal import SQLite
 
 extension SQLiteReader {
     package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) throws(StoreError) -> Bool {
