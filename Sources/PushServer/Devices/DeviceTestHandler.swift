@@ -72,13 +72,13 @@ struct DeviceTestHandler: Handler {
     /// Why the lane sends nothing now; `nil` if it may send the push, in a paused lane as its
     /// probe.
     ///
-    /// Only administrators see the reason of a pause, which may be about other users' devices.
+    /// Only administrators and viewers see the reason of a pause, which may be about other users' devices.
     private func obstacle(in lane: Lane, _ now: Date, for user: User) -> String? {
         let pauses = self.daemon.pauses()
         if let pause = pauses[lane] ?? nil, pause.until <= now { return nil }
         let diagnosis = Diagnosis(now: now, pauses: pauses, platforms: self.platforms, receivers: [:])
         guard let (cause, text) = diagnosis.obstacle(in: lane) else { return nil }
-        return cause == .paused && user.role < .admin ? "the provider accepts no pushes now" : text
+        return cause == .paused && !user.role.seesAll ? "the provider accepts no pushes now" : text
     }
 
     /// The answer; `nil` as long as the provider may still answer.
