@@ -173,7 +173,6 @@ struct AccessRow: Sendable {
         "GET /metrics": AccessRow(resource: .nothing, own: 200),
         "GET /openapi.json": AccessRow(resource: .nothing, own: 200),
         "GET /api/status": AccessRow(resource: .nothing, own: 200),
-        "GET /api/why/{id}": AccessRow(resource: .user, own: 200, foreign: 200, missing: 404),
         "POST /api/lanes/retry": AccessRow(
             resource: .nothing,
             own: 204,

@@ -31,7 +31,6 @@ import Testing
         "DELETE /api/devices/{id}/topics/{topic}": (.device, .register),
         "POST /api/sessions": (.device, []), "GET /api/sessions/current": (.device, []),
         "DELETE /api/sessions/current": (.device, []), "GET /api/status": (.admin, .manage),
-        "GET /api/why/{id}": (.admin, .manage),
         "POST /api/lanes/retry": (.admin, .manage), "GET /console": nil, "GET /console/": nil,
         "GET /console/{id}": nil, "POST /api/setup": nil,
         "POST /api/enrolment": nil, "POST /api/users/{id}/enrolment": (.publisher, .manage),
