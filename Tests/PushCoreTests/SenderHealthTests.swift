@@ -72,7 +72,7 @@ import Testing
     ])
     func noFailurePausesALaneOfUnrelatedHosts(failure: SendFailure) {
         var health = SenderHealth(hasUnrelatedHosts: true)
-        for user in 0..<100 {
+        for user in Int64(0)..<100 {
             let event = health.record(.failure(failure), user: user, isKnown: true, now: self.now, jitter: 1)
             #expect(event == nil)
         }
