@@ -56,15 +56,18 @@ package final class Database {
         return statement
     }
 
-    /// Runs one or more statements, which it compiles anew; the parameters belong to the first.
+    /// Runs one or more statements, which it compiles anew. Each takes its parameters from the front
+    /// of the list.
     package func execute(sql: String, arguments: [any Bindable] = []) throws {
         try sql.withCString { start in
-            var (next, arguments): (UnsafePointer<CChar>?, [any Bindable]) = (start, arguments)
+            var (next, arguments): (UnsafePointer<CChar>?, ArraySlice<any Bindable>) = (start, arguments[...])
             while let text = next, text.pointee != 0 {
                 try self.checkTransaction()
-                try Statement(text, in: self.handle, rest: &next).execute(arguments: arguments)
-                arguments = []
+                let statement = try Statement(text, in: self.handle, rest: &next)
+                try statement.execute(arguments: Array(arguments.prefix(statement.parameterCount)))
+                arguments = arguments.dropFirst(statement.parameterCount)
             }
+            guard arguments.isEmpty else { throw DatabaseError.otherParameters }
         }
     }
 

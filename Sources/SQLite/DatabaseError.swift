@@ -19,6 +19,12 @@ package struct DatabaseError: Error, Equatable, CustomStringConvertible {
         self.init(resultCode: ResultCode(rawValue: code), message: message)
     }
 
+    /// A statement was given another number of parameters than its text has.
+    static let otherParameters = DatabaseError(
+        resultCode: .misuse,
+        message: "a statement has other parameters than its text"
+    )
+
     package var description: String {
         "SQLite error \(self.extendedResultCode.rawValue): \(self.message ?? "unknown")"
     }

@@ -28,7 +28,7 @@ package final class Statement {
     /// The rows of the statement with these parameters, one for each of its own.
     package func rows(_ arguments: [any Bindable]) throws -> DirectRow {
         guard let handle, arguments.count == self.parameterCount else {
-            throw DatabaseError(resultCode: .misuse, message: "a statement has other parameters than its text")
+            throw DatabaseError.otherParameters
         }
         for (index, value) in arguments.enumerated() { value.bind(to: handle, at: Int32(index + 1)) }
         return DirectRow(handle)

@@ -157,7 +157,7 @@ import Testing
     @Test func aBackupWithoutADatabaseFails() async throws {
         let ended = try await Daemon.run(["backup", "copy.db"], in: self.folder)
         #expect(ended.code == 1)
-        #expect(ended.errors.hasPrefix("sealpost: cannot open var/sealpost.db"))
+        #expect(ended.errors.hasPrefix("sealpost: there is no database: var/sealpost.db does not exist"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path).isEmpty)
     }
 

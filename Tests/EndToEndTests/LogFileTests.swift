@@ -88,6 +88,6 @@ import Testing
         let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_LOG_FILE": "log"]
         let ended = try await Daemon.run(["serve"], in: self.folder, environment: settings)
         #expect(ended.code == 78)
-        #expect(ended.errors.hasPrefix("sealpost: log.file: log cannot be opened: Is a directory\n"))
+        #expect(ended.errors.hasPrefix("sealpost: SEALPOST_LOG_FILE: log cannot be opened: Is a directory\n"))
     }
 }

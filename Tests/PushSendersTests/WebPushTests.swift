@@ -338,7 +338,7 @@ private func subscription(
         }
         #expect(try error { _ in } == nil)
         #expect(try error { $0.allowedHosts = [] } == "allowedHosts: missing")
-        #expect(try error { $0.allowedHosts = ["*"] }?.hasPrefix("allowedHosts: must be") == true)
+        #expect(try error { $0.allowedHosts = ["*."] }?.hasPrefix("allowedHosts: must be") == true)
         #expect(try error { $0.subject = "me" }?.hasPrefix("subject: must be mailto:") == true)
     }
 }

@@ -61,6 +61,8 @@ struct StatementTests {
             try db.execute(sql: "create table a (b); insert into a values (1); -- the end\ninsert into a values (2); ")
             #expect(try Int.fetchAll(db, sql: "select b from a") == [1, 2])
             #expect(db.changesCount == 1)
+            try db.execute(sql: "update a set b = ? where b = ?; delete from a where b = ?", arguments: [3, 1, 2])
+            #expect(try Int.fetchAll(db, sql: "select b from a") == [3])
         }
     }
 

@@ -37,12 +37,13 @@ struct TransactionTests {
     @Test func errorRollsBackItsSavepointAlone() throws {
         try self.connection.write { db in
             try db.execute(sql: "insert into item (name) values ('a')")
-            #expect(throws: Failure.self) {
+            let failed = Result {
                 try db.inSavepoint {
                     try db.execute(sql: "insert into item (name) values ('b')")
                     throw Failure()
                 }
             }
+            #expect(throws: Failure.self) { try failed.get() }
             try db.inSavepoint { try db.execute(sql: "insert into item (name) values ('c')") }
         }
         #expect(try self.names() == ["a", "c"])
