@@ -162,6 +162,19 @@ class CallTests(unittest.TestCase):
         self.assertTrue(script.requests[0].startswith(b"POST /base/api/notifications HTTP/1.1\r\n"))
         self.assertEqual(script.connections, 1)
 
+    def test_a_connection_that_the_server_has_closed_costs_one_retry(self):
+        client = self.client(lambda request: [sent(request), None], sent)
+        for _ in range(2):
+            self.assertEqual(client.send(Notification("x")).id, 7)
+        self.assertLessEqual(len(self.delays), 1)
+
+    def test_a_forked_process_opens_its_own_connections(self):
+        client = self.client(sent, sent)
+        client.send(Notification("x"))
+        with mock.patch("sealpost.transport.os.getpid", return_value=0):
+            client.send(Notification("x"))
+        self.assertEqual(self.script.connections, 2)
+
     def test_unfinished_elements_of_a_batch_are_sent_by_the_same_request(self):
         good = {"Status": 201, **SENT}
         bad = {"Status": 400, "Problem": {"type": "urn:sealpost:problem:unknown-user", "title": "T", "status": 400}}

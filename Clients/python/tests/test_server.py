@@ -7,7 +7,9 @@ import os
 import pathlib
 import random
 import socket
+import ssl
 import sys
+import tempfile
 import threading
 import unittest
 from datetime import datetime, timedelta, timezone
@@ -16,8 +18,8 @@ from unittest import mock
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.append(str(ROOT / "scripts"))
 
-from sealpost import Client, Denied, Interference, Notification, Refused, Sent, StateChanged, user
-from sealpost_e2e import api, listening, rig
+from sealpost import Client, Denied, Interference, Notification, Refused, Sent, StateChanged, Unreachable, user
+from sealpost_e2e import api, listening, rig, tls
 
 PROGRAM = pathlib.Path(os.environ.get("SEALPOST_PROGRAM", ROOT / ".build/debug/sealpost"))
 
@@ -140,6 +142,19 @@ class ServerTests(unittest.TestCase):
         outcomes = self.client.send_many([Notification("good", to=user("carol")), Notification("bad", to=user("nobody"))])
         self.assertIsInstance(outcomes[0], Sent)
         self.assertEqual((outcomes[1].code, outcomes[1].status), ("unknown-user", 400))
+
+    def test_tls_accepts_the_certificate_of_the_context_only(self):
+        with tempfile.TemporaryDirectory() as folder:
+            certificate, key = tls.make_certificate(pathlib.Path(folder))
+            with rig.Rig(PROGRAM, "publisher", SERVER_TLS_CERTIFICATE=certificate, SERVER_TLS_PRIVATEKEY=key) as server:
+                server.serve()
+                address, alice = f"https://localhost:{server.port}", ("alice", api.PASSWORD)
+                with Client(address, user=alice, context=ssl.create_default_context(cafile=certificate)) as client:
+                    sent = [client.send(Notification("x" * 60_000)) for _ in range(2)]
+                    self.assertTrue(client.recall(sent[0].id))
+                with Client(address, user=alice) as stranger, self.assertRaises(Unreachable) as caught:
+                    stranger.send(Notification("x"))
+                self.assertFalse(caught.exception.is_transient)
 
     def test_refusals_have_their_classes_and_codes(self):
         with Client(self.server, "spt_none") as stranger, self.assertRaises(Denied) as caught:
