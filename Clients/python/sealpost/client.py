@@ -67,9 +67,10 @@ class Client:
         """Sends a notification, once: all attempts have one idempotency key.
 
         `key` is a name of yours for this notification, such as the number of an order. With it a
-        repeated call, also of a restarted program, sends nothing twice for 24 hours.
+        repeated call, also of a restarted program, sends nothing twice for 24 hours. It must have the
+        same members: another notification under the key is `Refused` as `idempotency-key-reused`.
         """
-        key, body = key or str(uuid.uuid4()), notification.body()
+        key, body = _key(key), notification.body()
         return self._call("POST", "/api/notifications", lambda value: read(Sent, value), body, key=key, deadline=deadline)
 
     def send_many(
@@ -80,7 +81,7 @@ class Client:
         One refused notification does not affect the others. The deadline is for all requests. An
         error concerns the whole call: repeat it with the same notifications and the same `key`.
         """
-        key, end = key or str(uuid.uuid4()), self._end(deadline)
+        key, end = _key(key), self._end(deadline)
         outcomes: List[Union[Sent, Problem]] = []
         for number, pieces in enumerate(_batches([notification.body() for notification in notifications])):
             body = b'{"Notifications":[' + b",".join(pieces) + b"]}"
@@ -210,6 +211,12 @@ class _Unfinished(SealpostError):
     def __init__(self, outcomes: List[Union[Sent, Problem]]):
         super().__init__("some notifications were not sent")
         self.outcomes = outcomes
+
+
+def _key(key: Optional[str]) -> str:
+    if key == "":
+        raise ValueError("the key is empty")  # A random one would break the caller's promise.
+    return key or str(uuid.uuid4())
 
 
 def _outcomes(value: Any, count: int) -> List[Union[Sent, Problem]]:

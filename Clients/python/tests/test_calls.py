@@ -223,6 +223,8 @@ class NotificationTests(unittest.TestCase):
                 notification.body()
         with self.assertRaises(TypeError):
             Notification(object()).body()
+        with self.assertRaises(ValueError):
+            Client("http://127.0.0.1:1", "t").send(Notification("x"), key="")
 
     def test_a_name_cannot_change_a_tag_expression(self):
         self.assertEqual(user("alice@example.com"), "username:alice@example.com")
