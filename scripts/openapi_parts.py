@@ -138,7 +138,7 @@ SCHEMAS = {
         "examples": [1202590843],
     },
     "Payload": {
-        "type": ["string", "number", "boolean", "object", "array"],
+        "type": ["string", "number", "boolean", "object", "array"], "items": {},
         "description": "The content: a string, or any other JSON value but null, of at most 65,536 bytes of JSON text. The server returns it unchanged, with the same digits and the same order of members.",
         "examples": ["Your test result is in."],
     },
@@ -151,7 +151,7 @@ SCHEMAS = {
             "CreatedAt": time("When it was accepted."),
             "ExpiresAt": time("When the payload is erased."),
             "Store": {"const": "never", "description": "Present if the client must not store the payload."},
-            "ReadOnce": {"const": True, "description": "Present if the server erases the payload soon after the fetch, or when the recipient confirms it."},
+            "ReadOnce": {"type": "boolean", "description": "Present, and true, if the server erases the payload soon after the fetch, or when the recipient confirms it."},
         },
         description="A notification as its recipient fetches it.",
     ),
@@ -624,8 +624,8 @@ SCHEMAS = {
         ["Name"],
         {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
         anyOf=[
-            {"required": ["Password"], "properties": {"WithoutPassword": {"enum": [False, None]}}},
-            {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"enum": [True]}}, "not": {"required": ["Password"]}},
+            {"required": ["Password"], "properties": {"WithoutPassword": {"not": {"const": True}}}},
+            {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"const": True}}, "not": {"required": ["Password"]}},
         ],
         description="The new user.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
@@ -820,7 +820,7 @@ PARAMETERS = {
         example="Sun, 22 Nov 2026 08:30:00 GMT",
     ),
     "IdempotencyKey": parameter(
-        "Idempotency-Key", "header", {"type": "string", "anyOf": [{"pattern": "^[!#-~][!-~]{0,254}$"}, {"pattern": '^"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}"$'}]},
+        "Idempotency-Key", "header", {"type": "string", "pattern": '^([!#-~][!-~]{0,254}|"([!#-\\[\\]-~]|\\\\["\\\\]){1,255}")$'},
         "1 to 255 visible ASCII characters, with or without quotes. The client makes a new key for each notification, and reuses it when it repeats the request. The server remembers keys for 24 hours. The same key with another request is 422, and 409 while the first request is in progress.",
         example='"8e03978e-40d5-43e8-bc93-6894a57f9324"',
     ),
@@ -940,17 +940,26 @@ def problem(status):
     if status in (429, 503, 507):
         fields = fields | {"Retry-After": ref("headers", "RetryAfter")}
     name, title = own[0]
-    words = {"type": {"enum": [f"urn:sealpost:problem:{name}" for name, _ in own]}, "status": {"const": status}}
     return {
         "description": PROBLEMS[status][1],
         "headers": fields,
         "content": {
             "application/problem+json": {
-                "schema": {"allOf": [schema("Problem"), {"type": "object", "properties": words}]},
+                "schema": schema(f"{PROBLEMS[status][0]}Problem"),
                 "example": {"type": f"urn:sealpost:problem:{name}", "title": title, "status": status, "instance": "9f2c"},
             }
         },
     }
+
+
+def problem_schema(status):
+    """The problems of a status, with a name: generators of clients make a type for each schema without one, in each operation."""
+    types = [f"urn:sealpost:problem:{name}" for name, code, _ in CODES if code == status]
+    words = {"type": {"enum": types}, "status": {"enum": [status]}}
+    return {"allOf": [schema("Problem"), {"type": "object", "properties": words}]}
+
+
+SCHEMAS |= {f"{name}Problem": problem_schema(status) for status, (name, _) in PROBLEMS.items()}
 
 
 def responses():

@@ -71,13 +71,13 @@ import Testing
             #expect(values.contains(value))
             #expect(name == "status" || values.count == ProblemCode.allCases.count)
         }
-        // The code is also in the answer of its status, and in no other.
-        let answers = (Self.document["components"]?["responses"] ?? .null).members.filter {
-            String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
+        // The code is also in the schema of its status, and in no other.
+        let schemas = (Self.document["components"]?["schemas"] ?? .null).members.filter {
+            $0.name != "Problem" && String(decoding: $0.value.bytes, as: UTF8.self).contains("\"\(code.type)\"")
         }
-        let text = try #require(answers.first.map { String(decoding: $0.value.bytes, as: UTF8.self) })
-        #expect(answers.count == 1)
-        #expect(text.contains("\"const\":\(code.status)"))
+        let text = try #require(schemas.first.map { String(decoding: $0.value.bytes, as: UTF8.self) })
+        #expect(schemas.count == 1)
+        #expect(text.contains("\"enum\":[\(code.status)]"))
     }
 
     // MARK: How it is given out

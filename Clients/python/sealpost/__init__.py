@@ -1,0 +1,13 @@
+"""The client for backends of Sealpost: sends notifications, recalls them, reads outcomes, verifies webhooks."""
+
+from .client import Client
+from .errors import Denied, Interference, Overloaded, Problem, Refused, SealpostError, ServerFault, StateChanged, Unreachable
+from .values import Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, user
+from .webhooks import Confirmation, Events, InvalidMessage, Push, Webhook
+
+__version__ = "0.2.0"
+__all__ = [
+    "Client", "Confirmation", "Delivery", "DeliveryCounts", "Denied", "Event", "EventPage", "Events", "Interference", "InvalidMessage",
+    "Notification", "Overloaded", "Problem", "Push", "Refused", "SealpostError", "Sent", "ServerFault", "StateChanged", "Unreachable",
+    "Webhook", "user",
+]

@@ -1,0 +1,254 @@
+"""The calls of a backend."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import random
+import secrets
+import ssl
+import time
+import uuid
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Tuple, TypeVar, Union
+from urllib.parse import quote, urlencode
+
+from .checks import GREATEST_TOKEN, Request, Verifier, check
+from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
+from .transport import Transport
+from .values import Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, encoded, read, read_all, user
+
+T = TypeVar("T")
+# The server's limits of a batch; the bytes are below the default of `notifications.maxBatch`.
+BATCH_ELEMENTS = 500
+BATCH_BYTES = 4_000_000
+# The greatest page of a list.
+PAGE = 500
+# The delays between attempts double from the first to the last, and are random below that.
+FIRST_DELAY, LAST_DELAY = 0.25, 30.0
+
+
+class Client:
+    """A backend's connection to a Sealpost server, for one account. Several threads may share it.
+
+    `token` is a publisher's, or a function that returns the current one; `user` is a name and a
+    password in its place. Each attempt ends after `timeout` seconds, each call after `deadline`
+    seconds with all its retries. A call retries what may pass, waits at least as long as
+    `Retry-After` says, and repeats a post under its idempotency key only. `signing_keys` pins the
+    server's keys: then each answer must be signed, which needs the package `cryptography`.
+    """
+
+    def __init__(
+        self, server: str, token: Union[str, Callable[[], str], None] = None, *, user: Optional[Tuple[str, str]] = None,
+        timeout: float = 10, deadline: float = 60, context: Optional[ssl.SSLContext] = None,
+        signing_keys: Iterable[str] = (), account: Optional[str] = None,
+    ):
+        if (token is None) == (user is None):
+            raise ValueError("a client needs either a token or a user")
+        self._transport = Transport(server, context)
+        self._token, self._user = token, user
+        self._timeout, self._deadline = timeout, deadline
+        keys = list(signing_keys)
+        self._verifier = Verifier(keys) if keys else None
+        self._account = account
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Closes idle connections."""
+        self._transport.close()
+
+    # Sending
+
+    def send(self, notification: Notification, *, key: Optional[str] = None, deadline: Optional[float] = None) -> Sent:
+        """Sends a notification, once: all attempts have one idempotency key.
+
+        `key` is a name of yours for this notification, such as the number of an order. With it a
+        repeated call, also of a restarted program, sends nothing twice for 24 hours. It must have the
+        same members: another notification under the key is `Refused` as `idempotency-key-reused`.
+        """
+        key, body = _key(key), notification.body()
+        return self._call("POST", "/api/notifications", lambda value: read(Sent, value), body, key=key, deadline=deadline)
+
+    def send_many(
+        self, notifications: Iterable[Notification], *, key: Optional[str] = None, deadline: Optional[float] = None,
+    ) -> List[Union[Sent, Problem]]:
+        """Sends notifications in as few requests as possible. Returns the outcome of each, in their order.
+
+        One refused notification does not affect the others. The deadline is for all requests. An
+        error concerns the whole call: repeat it with the same notifications and the same `key`.
+        """
+        key, end = _key(key), self._end(deadline)
+        outcomes: List[Union[Sent, Problem]] = []
+        for number, pieces in enumerate(_batches([notification.body() for notification in notifications])):
+            body = b'{"Notifications":[' + b",".join(pieces) + b"]}"
+            try:
+                outcomes += self._call(
+                    "POST", "/api/notifications/batch", lambda value: _outcomes(value, len(pieces)), body,
+                    key=f"{key}-{number}", end=end,
+                )
+            except _Unfinished as error:
+                outcomes += error.outcomes
+            except SealpostError as error:
+                error.idempotency_key = key
+                raise
+        return outcomes
+
+    def recall(self, id: int, *, deadline: Optional[float] = None) -> bool:
+        """Recalls a notification from all recipients, or cancels it before its `send_at`; a token needs `send` and `fetch`.
+
+        False if there is none for this account: it has expired, or an earlier call or attempt has recalled it.
+        """
+        try:
+            self._call("DELETE", f"/api/notifications/{id:d}", lambda _: None, deadline=deadline)
+        except StateChanged as error:
+            if error.code != "not-found":
+                raise
+            return False
+        return True
+
+    # Outcomes
+
+    def counts(self, id: int, *, deadline: Optional[float] = None) -> DeliveryCounts:
+        """The number of a notification's pushes in each state."""
+        path = f"/api/notifications/{id:d}/deliveries"
+        return self._call("GET", path, lambda value: read(DeliveryCounts, value), query={"limit": 1}, deadline=deadline)
+
+    def deliveries(self, id: int, *, deadline: Optional[float] = None) -> Iterator[Delivery]:
+        """A notification's pushes, requested page by page; the deadline is for each page."""
+        query: Dict[str, Any] = {"limit": PAGE, "counts": "part"}
+        while True:
+            page, cursor, more = self._call(
+                "GET", f"/api/notifications/{id:d}/deliveries",
+                lambda value: (read_all(Delivery, value["Deliveries"]), value["Cursor"], value["More"]),
+                query=query, deadline=deadline,
+            )
+            yield from page
+            if not more:
+                return
+            query["cursor"] = cursor
+
+    def events(self, cursor: Optional[str] = None, *, limit: int = 500, deadline: Optional[float] = None) -> EventPage:
+        """The page of events after a cursor; without one, from the oldest. The server must keep events."""
+        query = {"limit": limit, **({} if cursor is None else {"cursor": cursor})}
+        return self._call("GET", "/api/events", _event_page, query=query, deadline=deadline)
+
+    # Tags
+
+    def tags(self, name: str, *, deadline: Optional[float] = None) -> List[str]:
+        """The tags assigned to a user; the token needs the scope `manage`."""
+        return self._call("GET", _tags_path(name), lambda value: list(value["Tags"]), deadline=deadline)
+
+    def set_tags(self, name: str, tags: Sequence[str], *, deadline: Optional[float] = None) -> None:
+        """Replaces the tags assigned to a user; the token needs the scope `manage`."""
+        body = encoded({"Tags": list(tags)})
+        self._call("PUT", _tags_path(name), lambda _: None, body, deadline=deadline)
+
+    # Requests
+
+    def _end(self, deadline: Optional[float]) -> float:
+        return time.monotonic() + (self._deadline if deadline is None else deadline)
+
+    def _call(
+        self, method: str, path: str, result: Callable[[Any], T], body: Optional[bytes] = None, *,
+        query: Optional[Dict[str, Any]] = None, key: Optional[str] = None,
+        deadline: Optional[float] = None, end: Optional[float] = None,
+    ) -> T:
+        """Repeats a request, which has the same effect once or several times, until its answer is final."""
+        end = self._end(deadline) if end is None else end
+        for number in itertools.count():
+            try:
+                return self._attempt(method, path, result, body, query, key, end)
+            except SealpostError as error:
+                error.idempotency_key = key
+                backoff = random.uniform(0.5, 1) * min(FIRST_DELAY * 2**min(number, 10), LAST_DELAY)
+                delay = (error.retry_after or 0) + backoff
+                if not error.is_transient or time.monotonic() + delay >= end:
+                    raise
+            time.sleep(delay)
+        raise AssertionError("unreachable")
+
+    def _attempt(
+        self, method: str, path: str, result: Callable[[Any], T], body: Optional[bytes],
+        query: Optional[Dict[str, Any]], key: Optional[str], end: float,
+    ) -> T:
+        request = Request(method, path, "?" + urlencode(query) if query else "", secrets.randbelow(GREATEST_TOKEN + 1))
+        fields = {"Authorization": self._authorization(), "MyToken": str(request.token), "Prefer": "handling=strict"}
+        if body is not None:
+            fields["Content-Type"] = "application/json"
+        if key is not None:
+            fields["Idempotency-Key"] = key
+        if self._verifier:
+            fields["Accept-Signature"] = self._verifier.accept_signature
+        end = min(end, time.monotonic() + self._timeout)
+        answer = self._transport.exchange(method, path + request.query, fields, body, end)
+        self._account = check(request, answer, self._account, self._verifier, time.time())
+        try:
+            value = decoded(answer.body) if answer.body else None
+        except ValueError as error:
+            raise Interference("notJSON", answer.status) from error
+        try:
+            if answer.status >= 400:
+                raise problem(value, answer.status, answer.retry_after)
+            return result(value)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise Interference("unexpectedBody", answer.status, answer.retry_after) from error
+
+    def _authorization(self) -> str:
+        if self._user:
+            return "Basic " + base64.b64encode(":".join(self._user).encode()).decode()
+        return f"Bearer {self._token() if callable(self._token) else self._token}"
+
+
+class _Unfinished(SealpostError):
+    """Some elements of a batch may succeed later: the same request sends those, and none twice."""
+
+    is_transient = True
+
+    def __init__(self, outcomes: List[Union[Sent, Problem]]):
+        super().__init__("some notifications were not sent")
+        self.outcomes = outcomes
+
+
+def _key(key: Optional[str]) -> str:
+    if key == "":
+        raise ValueError("the key is empty")  # A random one would break the caller's promise.
+    return key or str(uuid.uuid4())
+
+
+def _outcomes(value: Any, count: int) -> List[Union[Sent, Problem]]:
+    outcomes = [
+        read(Sent, outcome) if outcome["Status"] == 201 else problem(outcome["Problem"], outcome["Status"])
+        for outcome in value["Outcomes"]
+    ]
+    if len(outcomes) != count:
+        raise ValueError("there is not one outcome for each notification")
+    if any(isinstance(outcome, Problem) and outcome.is_transient for outcome in outcomes):
+        raise _Unfinished(outcomes)
+    return outcomes
+
+
+def _batches(bodies: List[bytes]) -> Iterator[List[bytes]]:
+    """The same parts for the same notifications, since each part has its own idempotency key."""
+    batch: List[bytes] = []
+    length = 0
+    for body in bodies:
+        if batch and (len(batch) == BATCH_ELEMENTS or length + len(body) >= BATCH_BYTES):
+            yield batch
+            batch, length = [], 0
+        batch.append(body)
+        length += len(body) + 1
+    if batch:
+        yield batch
+
+
+def _event_page(value: Any) -> EventPage:
+    return EventPage(read_all(Event, value["Events"]), value["Cursor"], value["More"], value["Truncated"])
+
+
+def _tags_path(name: str) -> str:
+    user(name)  # Checks the name.
+    return f"/api/users/{quote(name, safe='')}/tags"

@@ -1,0 +1,156 @@
+"""The values of the API. Member names are those of docs/api.md in Python's spelling."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from datetime import datetime, timedelta
+from typing import Any, Dict, List, Optional, Sequence, Type, TypeVar, Union
+
+NAME = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#.")
+T = TypeVar("T")
+
+
+def user(name: str) -> str:
+    """The tag expression of one user. Raises `ValueError` for a name that could change an expression."""
+    if not 1 <= len(name) <= 100 or not NAME.issuperset(name):
+        raise ValueError(f"{name!r} is not the name of a user")
+    return f"username:{name}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Notification:
+    """A notification to send; docs/api.md has each member's meaning and default.
+
+    `to` has tag expressions; without it the caller is the recipient. `send_at` needs a time zone.
+    """
+
+    payload: Any
+    to: Union[str, Sequence[str], None] = None
+    app: Optional[str] = None
+    platforms: Optional[Sequence[str]] = None
+    send_at: Optional[datetime] = None
+    expires_in: Union[timedelta, int, None] = None
+    priority: Optional[str] = None
+    collapse_key: Optional[str] = None
+    store: Optional[str] = None
+    read_once: Optional[bool] = None
+    alert: Any = None
+
+    def body(self) -> bytes:
+        """The JSON of a post. Equal notifications have equal bytes, as an idempotency key demands."""
+        if self.send_at is not None and self.send_at.utcoffset() is None:
+            raise ValueError("send_at has no time zone")
+        values = {_member(name): value for name, value in vars(self).items() if value is not None}
+        if isinstance(self.to, str):
+            values["To"] = [self.to]
+        return encoded(values)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sent:
+    """An accepted notification. `recipients` and `pushes` are None while `more` devices must be looked up."""
+
+    id: int
+    created_at: datetime
+    send_at: Optional[datetime]
+    expires_at: datetime
+    recipients: Optional[int]
+    pushes: Optional[int]
+    more: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Delivery:
+    """One push to one device. `state` is queued, sending, accepted, fetched, read, expired, failed or cancelled."""
+
+    device: Optional[str]
+    user: Optional[str]
+    app: str
+    platform: str
+    state: str
+    attempts: int
+    updated_at: Optional[datetime]
+    reason: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class DeliveryCounts:
+    """The number of a notification's pushes in each state. `send_at` is its time while it is scheduled."""
+
+    send_at: Optional[datetime]
+    counts: Dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """An outcome: docs/operate/events.md has the kinds. `number` rises; a reader skips the numbers that it has."""
+
+    number: int
+    at: datetime
+    kind: str
+    notification: Optional[int]
+    device: Optional[str]
+    user: Optional[str]
+    app: Optional[str]
+    platform: Optional[str]
+    reason: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class EventPage:
+    """A page of events. Store `cursor` together with the effects of the events, and read on from there.
+
+    `truncated`: events after the last cursor have expired, so some may be missing.
+    """
+
+    events: List[Event]
+    cursor: str
+    more: bool
+    truncated: bool
+
+
+def read(kind: Type[T], value: Any) -> T:
+    """Makes a value of a JSON object, ignoring unknown members. Raises `ValueError` if one is missing."""
+    if not isinstance(value, dict):
+        raise ValueError(f"{kind.__name__} is not an object")
+    members = {}
+    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
+        name = _member(field.name)
+        if name not in value:
+            raise ValueError(f"{kind.__name__} lacks {name}")
+        is_time = field.name == "at" or field.name.endswith("_at")
+        members[field.name] = _time(value[name]) if is_time else value[name]
+    return kind(**members)
+
+
+def read_all(kind: Type[T], values: Any) -> List[T]:
+    """Does the same for an array."""
+    if not isinstance(values, list):
+        raise ValueError(f"{kind.__name__}s are not an array")
+    return [read(kind, value) for value in values]
+
+
+def encoded(value: Any) -> bytes:
+    """The JSON of a request's body."""
+    return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode()
+
+
+def _member(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return int(value.total_seconds())
+    raise TypeError(f"{type(value).__name__} is not a value of JSON")
+
+
+def _time(value: Any) -> Optional[datetime]:
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError("a time is not a text")
+    return datetime.fromisoformat(value.replace("Z", "+00:00"))  # Before Python 3.11 it knows no Z.

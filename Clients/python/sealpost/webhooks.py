@@ -1,0 +1,96 @@
+"""Verifies the signed messages that Sealpost posts: pushes of a sender `webhook`, and events (Standard Webhooks)."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hmac
+import re
+import time
+from typing import Any, Dict, List, Mapping, Optional, Union
+
+from .errors import decoded
+from .values import Event, read_all
+
+
+class InvalidMessage(Exception):
+    """The message is unsigned, changed, too old or malformed: answer 401 and do nothing."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Push:
+    """A push: wake the device of `handle`, which fetches the notification `secure_id` itself."""
+
+    id: str
+    secure_id: str
+    handle: str
+    alert: Optional[Dict[str, Any]]
+    account_hint: Optional[str]
+
+
+@dataclasses.dataclass(frozen=True)
+class Confirmation:
+    """A code for the device of `handle`, which returns it to prove that the handle is its own."""
+
+    id: str
+    code: str
+    handle: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Events:
+    """Up to 500 events, in the order of their numbers. Answer 2xx once they are stored."""
+
+    id: str
+    events: List[Event]
+
+
+class Webhook:
+    """Verifies messages with the secrets of a `secretFile`: one in each line, two while one is being changed.
+
+    `tolerance` is the greatest permitted clock skew in seconds. Within it a recorded message can be
+    replayed: recognize repeated messages by their `id`, and events by their `number`.
+    """
+
+    # A greater body is not Sealpost's: do not read it.
+    maximum_body = 1 << 20
+
+    def __init__(self, secrets: str, tolerance: int = 300):
+        self._keys = [_key(line.strip()) for line in secrets.splitlines() if line.strip()]
+        if not self._keys:
+            raise ValueError("the secret is empty")
+        self._tolerance = tolerance
+
+    def verify(self, headers: Mapping[str, str], body: bytes, now: Optional[float] = None) -> Union[Push, Confirmation, Events]:
+        """The message of a request's fields and body, as received. Raises `InvalidMessage` if it is not Sealpost's."""
+        fields = {name.lower(): value for name, value in headers.items()}
+        id, timestamp = fields.get("webhook-id", ""), fields.get("webhook-timestamp", "")
+        content = f"{id}.{timestamp}.".encode() + body
+        expected = [b"v1," + base64.b64encode(hmac.digest(key, content, "sha256")) for key in self._keys]
+        given = fields.get("webhook-signature", "").encode().split()
+        # A list, so that the time does not tell which of the secrets has signed.
+        if not any([hmac.compare_digest(one, other) for one in expected for other in given]):
+            raise InvalidMessage("no signature is by a known secret")
+        is_time = re.fullmatch("[0-9]{1,12}", timestamp)
+        if not is_time or abs((time.time() if now is None else now) - int(timestamp)) > self._tolerance:
+            raise InvalidMessage("the message is too old, or the clocks differ")
+        try:
+            return _message(id, decoded(body))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise InvalidMessage(f"the message is malformed: {error}") from error
+
+
+def _key(secret: str) -> bytes:
+    # Both alphabets of base64, with or without padding, as the server reads them.
+    key = base64.b64decode(secret[6:] + "==", "-_" if "-" in secret or "_" in secret[6:] else None) if secret.startswith("whsec_") else secret.encode()
+    if len(key) < 24:
+        raise ValueError("a secret is whsec_ and base64, or a text, of at least 24 bytes")
+    return key
+
+
+def _message(id: str, value: Any) -> Union[Push, Confirmation, Events]:
+    if value.get("type") == "sealpost.events":
+        return Events(id, read_all(Event, value["data"]["Events"]))
+    if "confirmation" in value:
+        return Confirmation(id, value["confirmation"], value["handle"])
+    return Push(id, value["secureId"], value["handle"], value.get("alert"), value.get("accountHint"))

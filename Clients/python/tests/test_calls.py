@@ -1,0 +1,242 @@
+"""Calls to a server that follows a script."""
+
+import contextlib
+import itertools
+import json
+import pathlib
+import socket
+import sys
+import threading
+import unittest
+from datetime import datetime, timedelta
+from unittest import mock
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[3] / "scripts"))
+
+from sealpost import Client, Interference, Notification, Overloaded, Problem, Refused, Sent, Unreachable, user
+from sealpost_e2e import listening, receiver
+
+SENT = {
+    "Id": 7, "CreatedAt": "2026-11-28T10:00:00Z", "SendAt": None, "ExpiresAt": "2026-12-28T10:00:00Z",
+    "Recipients": 1, "Pushes": 1, "More": False, "Another": "member",
+}
+
+
+def fields(request):
+    lines = request.partition(b"\r\n\r\n")[0].decode().split("\r\n")[1:]
+    return {name.lower(): value for name, _, value in (line.partition(": ") for line in lines)}
+
+
+def answer(request, status, value, *lines, echo=True):
+    """The bytes of an answer with the right echo."""
+    body = json.dumps(value).encode()
+    token = [f"MyToken: {int(fields(request)['mytoken']) * 17 + 3}"] * echo
+    head = [f"HTTP/1.1 {status} Word", f"Content-Length: {len(body)}", *token, *lines, "", ""]
+    return "\r\n".join(head).encode() + body
+
+
+def refusal(request, status, code, *lines):
+    return answer(request, status, {"type": f"urn:sealpost:problem:{code}", "title": "T", "status": status, "instance": "i"}, *lines)
+
+
+def sent(request):
+    return answer(request, 201, SENT)
+
+
+class Script(listening.Listener):
+    """Answers each request with the next step: a function of the request that makes the pieces to send; None hangs up."""
+
+    def __init__(self, *steps):
+        self.steps, self.requests, self.connections = list(steps), [], 0
+        self.pause = threading.Event()
+        super().__init__()
+
+    def serve(self, connection):
+        self.connections += 1
+        content = b""
+        with connection, contextlib.suppress(OSError):
+            while True:
+                while (request := receiver.split(content)) is None:
+                    if not (more := connection.recv(65_536)):
+                        return
+                    content += more
+                content = content[len(request):]
+                self.requests.append(request)
+                pieces = self.steps.pop(0)(request)
+                for piece in [pieces] if isinstance(pieces, bytes) else pieces:
+                    if piece is None:
+                        return
+                    connection.sendall(piece)
+                    if not isinstance(pieces, (bytes, list)):
+                        self.pause.wait(0.02)
+
+
+class CallTests(unittest.TestCase):
+    def setUp(self):
+        self.delays = []
+        pause = mock.patch("sealpost.client.time.sleep", self.delays.append)
+        pause.start()
+        self.addCleanup(pause.stop)
+
+    def client(self, *steps, **options):
+        self.script = Script(*steps)
+        self.addCleanup(self.script.close)
+        client = Client(f"http://127.0.0.1:{self.script.port}", "spt_x", **options)
+        self.addCleanup(client.close)
+        return client
+
+    def test_an_answer_that_is_cut_anywhere_is_requested_again(self):
+        whole = sent(b"POST / HTTP/1.1\r\nMyToken: 126322567\r\n\r\n")
+        cut = [lambda request, length=length: [sent(request)[:length], None] for length in range(0, len(whole), 7)]
+        client = self.client(*[step for one in cut for step in (one, sent)], deadline=1e9)
+        for _ in cut:
+            self.assertEqual(client.send(Notification("x")).id, 7)
+        self.assertEqual(self.script.steps, [])
+
+    def test_retries_have_one_key_and_one_body_and_end_with_the_answer(self):
+        hang_up = lambda request: [None]
+        half = lambda request: [sent(request)[:-5], None]
+        busy = lambda request: refusal(request, 503, "busy", "Retry-After: 7")
+        proxy = lambda request: answer(request, 502, "Bad gateway", echo=False)
+        in_use = lambda request: refusal(request, 409, "idempotency-key-in-use")
+        client = self.client(hang_up, half, busy, proxy, in_use, sent)
+        self.assertEqual(client.send(Notification("é", to=user("alice"))).id, 7)
+        self.assertEqual(len({fields(request)["idempotency-key"] for request in self.script.requests}), 1)
+        self.assertEqual({request.partition(b"\r\n\r\n")[2].decode() for request in self.script.requests}, {'{"Payload":"é","To":["username:alice"]}'})
+        self.assertEqual(len({fields(request)["mytoken"] for request in self.script.requests}), 6)
+        self.assertEqual(len(self.delays), 5)
+        self.assertTrue(7 < self.delays[2] < 8.01, self.delays)
+        self.assertTrue(all(delay < 4.01 for number, delay in enumerate(self.delays) if number != 2), self.delays)
+
+    def test_a_delay_beyond_the_deadline_is_not_waited_for(self):
+        client = self.client(lambda request: refusal(request, 429, "rate-limited", "Retry-After: 60"))
+        with self.assertRaises(Overloaded) as caught:
+            client.send(Notification("x"), key="order-1", deadline=60)
+        self.assertEqual((caught.exception.retry_after, caught.exception.code, caught.exception.idempotency_key), (60, "rate-limited", "order-1"))
+        self.assertEqual(self.delays, [])
+
+    def test_final_answers_are_not_repeated(self):
+        for step, error in (
+            (lambda request: refusal(request, 400, "unknown-user"), Refused),
+            (lambda request: answer(request, 200, "Welcome to the hotel", echo=False), Interference),
+            (lambda request: answer(request, 302, None, "Location: /login"), Interference),
+            (lambda request: answer(request, 201, {"Id": 7}), Interference),
+            (lambda request: answer(request, 404, {"status": 404}), Interference),
+        ):
+            with self.subTest(error=error), self.assertRaises(error):
+                self.client(step).send(Notification("x"))
+            self.assertEqual(len(self.script.requests), 1)
+        self.assertEqual(self.delays, [])
+
+    def test_an_answer_that_drips_ends_with_the_deadline(self):
+        drip = lambda request: itertools.chain([b"HTTP/1.1 200 OK\r\nX: "], itertools.repeat(b"x"))
+        with self.assertRaisesRegex(Unreachable, "timed out"):
+            self.client(drip, deadline=0.2).counts(7)
+
+    def test_an_endless_answer_is_not_kept_in_memory(self):
+        endless = lambda request: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"100000\r\n" + bytes(1 << 20) + b"\r\n"
+        with mock.patch("sealpost.transport.MAXIMUM_BODY", 1 << 16), self.assertRaisesRegex(Interference, "oversized"):
+            self.client(endless).counts(7)
+
+    def test_an_address_that_refuses_connections_is_unreachable(self):
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            with self.assertRaisesRegex(Unreachable, "refused"):
+                Client(f"http://127.0.0.1:{silent.getsockname()[1]}", "t", deadline=0.1).recall(7)
+
+    def test_answers_of_another_account_are_refused(self):
+        own, other = "Sealpost-Account: own", "Sealpost-Account: other"
+        client = self.client(lambda request: answer(request, 201, SENT, own), lambda request: answer(request, 201, SENT, other))
+        client.send(Notification("x"))
+        with self.assertRaisesRegex(Interference, "wrongAccount"):
+            client.send(Notification("x"))
+
+    def test_a_token_may_be_a_function_and_connections_are_kept(self):
+        tokens = iter(["one", "two"])
+        script = Script(sent, sent)
+        self.addCleanup(script.close)
+        with Client(f"http://127.0.0.1:{script.port}/base/", lambda: next(tokens)) as client:
+            client.send(Notification("x"))
+            client.send(Notification("x"))
+        self.assertEqual([fields(request)["authorization"] for request in script.requests], ["Bearer one", "Bearer two"])
+        self.assertTrue(script.requests[0].startswith(b"POST /base/api/notifications HTTP/1.1\r\n"))
+        self.assertEqual(script.connections, 1)
+
+    def test_a_connection_that_the_server_has_closed_costs_one_retry(self):
+        client = self.client(lambda request: [sent(request), None], sent)
+        for _ in range(2):
+            self.assertEqual(client.send(Notification("x")).id, 7)
+        self.assertLessEqual(len(self.delays), 1)
+
+    def test_a_forked_process_opens_its_own_connections(self):
+        client = self.client(sent, sent)
+        client.send(Notification("x"))
+        with mock.patch("sealpost.transport.os.getpid", return_value=0):
+            client.send(Notification("x"))
+        self.assertEqual(self.script.connections, 2)
+
+    def test_unfinished_elements_of_a_batch_are_sent_by_the_same_request(self):
+        good = {"Status": 201, **SENT}
+        bad = {"Status": 400, "Problem": {"type": "urn:sealpost:problem:unknown-user", "title": "T", "status": 400}}
+        busy = {"Status": 503, "Problem": {"type": "urn:sealpost:problem:busy", "title": "T", "status": 503}}
+        client = self.client(
+            lambda request: answer(request, 200, {"Outcomes": [good, bad, busy]}),
+            lambda request: answer(request, 200, {"Outcomes": [good, bad, good]}),
+            lambda request: answer(request, 200, {"Outcomes": [good, bad, busy]}),
+        )
+        three = [Notification(number) for number in range(3)]
+        self.assertEqual([type(outcome) for outcome in client.send_many(three, key="k")], [Sent, Refused, Sent])
+        first, second = self.script.requests
+        self.assertEqual(fields(first)["idempotency-key"], "k-0")
+        self.assertEqual(first.partition(b"\r\n\r\n")[2], second.partition(b"\r\n\r\n")[2])
+        with mock.patch("sealpost.client.FIRST_DELAY", 1000), mock.patch("sealpost.client.LAST_DELAY", 1000):
+            outcomes = client.send_many(three, key="k")
+        self.assertEqual([isinstance(outcome, Problem) and outcome.code for outcome in outcomes], [False, "unknown-user", "busy"])
+
+    def test_long_batches_are_cut_by_number_and_by_bytes(self):
+        good = {"Status": 201, **SENT}
+        outcomes = lambda request: answer(request, 200, {"Outcomes": [good] * len(json.loads(request.partition(b"\r\n\r\n")[2])["Notifications"])})
+        client = self.client(*[outcomes] * 5)
+        self.assertEqual(len(client.send_many(Notification("x") for _ in range(501))), 501)
+        self.assertEqual(len(client.send_many([Notification("x" * 1_500_000)] * 3)), 3)
+        self.assertEqual(len(self.script.requests), 4)
+        self.assertEqual(client.send_many([]), [])
+
+
+class NotificationTests(unittest.TestCase):
+    def test_members_are_those_of_the_api(self):
+        notification = Notification(
+            None, to="news", send_at=datetime.fromisoformat("2026-11-22T08:30:00+01:00"), expires_in=timedelta(hours=1), read_once=True,
+            collapse_key="k", platforms=["apns"],
+        )
+        self.assertEqual(
+            json.loads(notification.body()),
+            {
+                "To": ["news"], "Platforms": ["apns"], "SendAt": "2026-11-22T08:30:00+01:00", "ExpiresIn": 3600, "CollapseKey": "k",
+                "ReadOnce": True,
+            },
+        )
+
+    def test_values_that_are_not_of_the_api_are_refused_before_a_request(self):
+        for notification in (Notification("x", send_at=datetime(2026, 11, 22)), Notification(float("nan")), Notification("\ud800")):
+            with self.subTest(notification=notification), self.assertRaises(ValueError):
+                notification.body()
+        with self.assertRaises(TypeError):
+            Notification(object()).body()
+        with self.assertRaises(ValueError):
+            Client("http://127.0.0.1:1", "t").send(Notification("x"), key="")
+
+    def test_a_name_cannot_change_a_tag_expression(self):
+        self.assertEqual(user("alice@example.com"), "username:alice@example.com")
+        for name in ("", "a || news", "a)", "!a", "a:b", "é", "a" * 101, "a\n"):
+            with self.subTest(name=name), self.assertRaises(ValueError):
+                user(name)
+
+    def test_an_address_must_be_a_server(self):
+        for server in ("push.example.com", "ftp://x", "https://", "https://u:p@x", "https://x/?a", "https://x:port"):
+            with self.subTest(server=server), self.assertRaises(ValueError):
+                Client(server, "t")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,84 @@
+import base64
+import hmac
+import json
+import unittest
+
+from sealpost import Confirmation, Events, InvalidMessage, Push, Webhook
+
+OLD, NEW = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "a text of twenty-four bytes"
+NOW = 1_800_000_000
+PUSH = b'{"secureId":"7","handle":"abcd"}'
+
+
+def signed(secret, body=PUSH, id="m", at=NOW):
+    key = base64.b64decode(secret[6:]) if secret.startswith("whsec_") else secret.encode()
+    code = base64.b64encode(hmac.digest(key, f"{id}.{at}.".encode() + body, "sha256")).decode()
+    return {"Webhook-Id": id, "Webhook-Timestamp": str(at), "Webhook-Signature": f"v1,{code}"}
+
+
+class WebhookTests(unittest.TestCase):
+    def test_the_example_of_standard_webhooks_is_signed(self):
+        body = b'{"test": 2432232314}'
+        headers = {
+            "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek", "webhook-timestamp": "1614265330",
+            "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+        }
+        with self.assertRaisesRegex(InvalidMessage, "malformed"):
+            Webhook(OLD).verify(headers, body, 1614265330)
+        with self.assertRaisesRegex(InvalidMessage, "signature"):
+            Webhook(OLD).verify(headers, body + b" ", 1614265330)
+
+    def test_each_kind_of_message_has_its_value(self):
+        event = {
+            "Number": 5, "At": "2026-11-28T10:00:00Z", "Kind": "accepted", "Notification": 7, "Device": "d", "User": "alice",
+            "App": "default", "Platform": "apns", "Reason": None,
+        }
+        for body, kind in (
+            (PUSH, Push), (b'{"confirmation":"c0de","handle":"abcd"}', Confirmation),
+            (json.dumps({"type": "sealpost.events", "timestamp": "", "data": {"Events": [event]}}).encode(), Events),
+        ):
+            with self.subTest(kind=kind):
+                message = Webhook(OLD).verify(signed(OLD, body), body, NOW)
+                self.assertIs(type(message), kind)
+                self.assertEqual(message.id, "m")
+        self.assertEqual((message.events[0].number, message.events[0].at.hour), (5, 10))
+
+    def test_both_secrets_verify_while_one_is_changed(self):
+        receiver = Webhook(f"{OLD}\n\n {NEW}\n")
+        old, new = signed(OLD), signed(NEW)
+        both = {**old, "Webhook-Signature": old["Webhook-Signature"] + " " + new["Webhook-Signature"]}
+        for headers in (old, new, both):
+            self.assertEqual(receiver.verify(headers, PUSH, NOW).secure_id, "7")
+        self.assertEqual(Webhook(NEW).verify(both, PUSH, NOW).secure_id, "7")
+        with self.assertRaises(InvalidMessage):
+            Webhook(NEW).verify(old, PUSH, NOW)
+
+    def test_the_window_of_time_is_inclusive_and_has_two_sides(self):
+        for skew, is_valid in ((-301, False), (-300, True), (300, True), (301, False)):
+            with self.subTest(skew=skew):
+                if is_valid:
+                    Webhook(OLD).verify(signed(OLD, at=NOW + skew), PUSH, NOW)
+                else:
+                    with self.assertRaisesRegex(InvalidMessage, "old"):
+                        Webhook(OLD).verify(signed(OLD, at=NOW + skew), PUSH, NOW)
+
+    def test_hostile_requests_are_invalid_and_nothing_else(self):
+        good = signed(OLD)
+        deep = b"[" * 100_000
+        for headers, body in (
+            ({}, PUSH), ({**good, "Webhook-Signature": "v1,é v1, ,"}, PUSH), ({**good, "Webhook-Id": "other"}, PUSH),
+            ({**good, "Webhook-Timestamp": "9" * 5000}, PUSH), (signed(OLD, at="9" * 5000), PUSH), (signed(OLD, at="١٢"), PUSH),
+            (signed(OLD, deep), deep), (signed(OLD, b"\xff"), b"\xff"), (signed(OLD, b"[]"), b"[]"), (signed(OLD, b"{}"), b"{}"),
+            (signed(OLD, b""), b""),
+        ):
+            with self.subTest(headers=headers, body=body[:20]), self.assertRaises(InvalidMessage):
+                Webhook(OLD).verify(headers, body, NOW)
+
+    def test_a_weak_secret_is_refused(self):
+        for secret in ("", "\n", "whsec_", "whsec_AAAA", "whsec_!", "short", f"{NEW}\nshort"):
+            with self.subTest(secret=secret), self.assertRaises(ValueError):
+                Webhook(secret)
+
+
+if __name__ == "__main__":
+    unittest.main()
