@@ -1,0 +1,2 @@
+export {InterferenceError, ProblemError, SealpostError, UnavailableError} from './errors.js';
+export {Publisher} from './publisher.js';
