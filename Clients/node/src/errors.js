@@ -47,3 +47,6 @@ export class InterferenceError extends SealpostError {
     super(`${kind}: expected ${expected}, status ${status} of ${path}`, {kind, status, path});
   }
 }
+
+/** A message to a webhook that is not the server's, or is too old. */
+export class WebhookError extends SealpostError {}
