@@ -1,0 +1,322 @@
+/** Options of a call. */
+export interface CallOptions {
+  /** The timeout with all retries, in milliseconds. */
+  timeout?: number;
+  /** Ends the call; it throws the signal's reason. */
+  signal?: AbortSignal;
+}
+
+/** Options of a post. */
+export interface SendOptions extends CallOptions {
+  /**
+   * Makes a repeated call safe for 24 hours, also by another process: 1 to 200 visible ASCII
+   * characters without quotes and backslashes, such as the number of an order. Default: a random
+   * one, which covers the retries of this call.
+   */
+  idempotencyKey?: string;
+}
+
+/** Options of a list. */
+export interface ListOptions extends CallOptions {
+  /** Continues after this entry. */
+  cursor?: string;
+  /** The entries of a request, 1 to 500. */
+  limit?: number;
+}
+
+/**
+ * A public key that signs answers: 32 bytes in base64url for Ed25519, or a JSON Web Key of Ed25519
+ * or P-256.
+ */
+export type VerificationKey = string | {kty: 'OKP'; crv: 'Ed25519'; x: string} | {kty: 'EC'; crv: 'P-256'; x: string; y: string};
+
+export interface PublisherOptions {
+  /** The server's URL. */
+  server: string | URL;
+  /**
+   * The account's bearer token with the scope `send`, or a function that returns it for each
+   * attempt; a failed one is retried.
+   */
+  token: string | ((signal: AbortSignal) => string | Promise<string>);
+  /**
+   * The pinned keys, present and next. Without them answers are not signed, and `MyToken` alone
+   * authenticates them.
+   */
+  keys?: readonly [VerificationKey, ...VerificationKey[]];
+  /** The identifier of the token's account. Default: that of the first answer. */
+  account?: string | null;
+  /** The timeout of a call with all its retries, in milliseconds (60,000). */
+  timeout?: number;
+  /** The timeout of each attempt, in milliseconds (20,000). */
+  attemptTimeout?: number;
+  /**
+   * The delay before the first retry, in milliseconds (250); later ones double it, up to 10
+   * seconds.
+   */
+  retryDelay?: number;
+  /** The largest clock skew of signed answers, in seconds (300). */
+  signatureTolerance?: number;
+  /** The size of the largest answer, in bytes (16 MiB). */
+  answerLimit?: number;
+  /** Allows `http` to other hosts than this machine, where others can read the token. */
+  isInsecureAllowed?: boolean;
+  /** Replaces the global `fetch`, for example to use a proxy. */
+  fetch?: (url: string, init: any) => Promise<any>;
+}
+
+/**
+ * The text that pushes show until the payload is fetched. The server's configuration must list its
+ * values.
+ */
+export interface Alert {
+  template?: string;
+  titleKey?: string;
+  bodyKey?: string;
+  category?: string;
+  thread?: string;
+  sound?: string;
+  channel?: string;
+  interruptionLevel?: 'passive' | 'active' | 'time-sensitive' | 'critical';
+  badge?: number;
+}
+
+/** A notification to send; docs/api.md describes its members. */
+export interface Notification {
+  /** A string or any other JSON value but null. */
+  payload: unknown;
+  /** Tag expressions, such as `username:alice` or `news && !beta`. Default: the caller. */
+  to?: string | readonly string[];
+  app?: string;
+  platforms?: readonly string[];
+  /** The time of sending, at most 30 days ahead. Default: now. */
+  sendAt?: Date | string;
+  /** Seconds from the sending until the payload expires. */
+  expiresIn?: number;
+  priority?: 'high' | 'normal';
+  collapseKey?: string;
+  store?: 'cacheable' | 'never';
+  readOnce?: boolean;
+  /** A template's name, or single values. */
+  alert?: string | Alert;
+}
+
+/** An accepted notification, with the options in force. */
+export interface SentNotification {
+  readonly id: number;
+  readonly createdAt: Date;
+  readonly sendAt: Date | null;
+  readonly expiresAt: Date;
+  readonly app: string;
+  readonly to: string[];
+  readonly platforms: string[] | null;
+  readonly priority: 'high' | 'normal';
+  readonly collapseKey: string | null;
+  readonly store: 'cacheable' | 'never';
+  readonly readOnce: boolean;
+  readonly alert: string | Alert | null;
+  /**
+   * The number of recipients; null before `sendAt`, and during the fan-out of a large broadcast.
+   */
+  readonly recipients: number | null;
+  /** The number of pushes; null as above. */
+  readonly pushes: number | null;
+  readonly more: boolean;
+}
+
+export type DeliveryState = 'queued' | 'sending' | 'accepted' | 'fetched' | 'read' | 'expired' | 'failed' | 'cancelled';
+
+/** A push to one device. */
+export interface Delivery {
+  /** Null if the registration was deleted. */
+  readonly device: string | null;
+  /** Null if the user was deleted. */
+  readonly user: string | null;
+  readonly app: string;
+  readonly platform: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly updatedAt: Date | null;
+  /** The provider's or the server's reason for this state. */
+  readonly reason: string | null;
+}
+
+/** A recipient of a notification. */
+export interface Recipient {
+  /** Null if the user was deleted. */
+  readonly user: string | null;
+  readonly fetchedAt: Date | null;
+  readonly readAt: Date | null;
+  readonly dismissedAt: Date | null;
+}
+
+/**
+ * The outcome of a push, the first fetch of a notification, or the end of a registration;
+ * docs/operate/events.md.
+ */
+export interface Event {
+  /** Rises with each event, with gaps. */
+  readonly number: number;
+  readonly at: Date;
+  readonly kind: 'accepted' | 'failed' | 'expired' | 'cancelled' | 'collected' | 'retired';
+  readonly notification: number | null;
+  readonly device: string | null;
+  readonly user: string | null;
+  readonly app: string | null;
+  readonly platform: string | null;
+  readonly reason: string | null;
+}
+
+/** A page of events. */
+export interface EventPage {
+  readonly events: Event[];
+  /** Continues after this page; store it together with the events. */
+  readonly cursor: string;
+  /** Whether events before these have expired. */
+  readonly isTruncated: boolean;
+}
+
+/**
+ * A backend that posts notifications. Calls retry until their timeout where a repetition has no
+ * second effect.
+ */
+export class Publisher {
+  constructor(options: PublisherOptions);
+  /** The account's identifier: the given one, or that of the first answer; null before it. */
+  get account(): string | null;
+  /** Sends a notification. */
+  send(notification: Notification, options?: SendOptions): Promise<SentNotification>;
+  /**
+   * Sends any number of notifications, in batches; the timeout is for each batch. Returns an
+   * outcome for each, in their order.
+   */
+  sendMany(notifications: Iterable<Notification>, options?: SendOptions): Promise<PromiseSettledResult<SentNotification>[]>;
+  /**
+   * Recalls a notification from all recipients, or cancels a scheduled one. The token also needs
+   * the scope `fetch`.
+   */
+  recall(id: number, options?: CallOptions): Promise<void>;
+  /**
+   * The number of a notification's pushes by state, and the time of its sending while it is
+   * scheduled.
+   */
+  deliveryCounts(id: number, options?: CallOptions): Promise<{sendAt: Date | null; counts: Record<DeliveryState, number>}>;
+  /** The pushes of a notification, one for each device. */
+  deliveries(id: number, options?: ListOptions): AsyncGenerator<Delivery, void, undefined>;
+  /** The recipients of a notification. */
+  recipients(id: number, options?: ListOptions): AsyncGenerator<Recipient, void, undefined>;
+  /** Pages of events after `cursor`, up to the present. */
+  events(options?: ListOptions): AsyncGenerator<EventPage, void, undefined>;
+  /** The tags that are assigned to a user. The token needs the scope `manage`. */
+  tags(user: string, options?: CallOptions): Promise<string[]>;
+  /** Replaces the tags that are assigned to a user. The token needs the scope `manage`. */
+  setTags(user: string, tags: readonly string[], options?: CallOptions): Promise<void>;
+  /**
+   * The JSON of any call of the API, with the API's own names. A `POST` is retried if it has a
+   * key.
+   */
+  call(method: string, path: string, options?: SendOptions & {body?: unknown; query?: Record<string, string | number>}): Promise<any>;
+}
+
+/** The codes of docs/errors.md. */
+export type ProblemCode =
+  | 'account-refused' | 'alert-not-allowed' | 'busy' | 'confirmation-refused' | 'conflict' | 'cross-origin'
+  | 'enrolment-refused' | 'forbidden' | 'header-too-large' | 'idempotency-key-in-use' | 'idempotency-key-reused'
+  | 'insufficient-scope' | 'internal-error' | 'invalid-cursor' | 'invalid-idempotency-key' | 'invalid-json'
+  | 'invalid-member' | 'invalid-mytoken' | 'invalid-parameter' | 'invalid-token' | 'issuer-unavailable'
+  | 'last-administrator' | 'malformed-request' | 'method-not-allowed' | 'misdirected-request' | 'not-found'
+  | 'not-implemented' | 'nothing-to-confirm' | 'payload-too-large' | 'precondition-failed' | 'push-not-waiting'
+  | 'rate-limited' | 'registration-gone' | 'request-timeout' | 'storage-full' | 'target-too-long' | 'token-expired'
+  | 'too-many-attempts' | 'too-many-confirmations' | 'too-many-devices' | 'too-many-streams' | 'too-much-stored'
+  | 'unauthorized' | 'unknown-app' | 'unknown-member' | 'unknown-parameter' | 'unknown-platform' | 'unknown-user'
+  | 'unsupported-expectation' | 'unsupported-signature' | 'version-not-supported';
+
+/** A failure of a call. */
+export class SealpostError extends Error {
+  /** The key of a failed post, with which a repetition is safe; null for other calls. */
+  readonly idempotencyKey: string | null;
+}
+
+/** A refusal of the server. */
+export class ProblemError extends SealpostError {
+  private constructor();
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly title: string;
+  readonly detail: string | null;
+  /** The request's id in the server's log. */
+  readonly requestID: string | null;
+  /** In seconds. */
+  readonly retryAfter: number | null;
+}
+
+/**
+ * No answer of the server within the timeout: the network, the server or a load balancer has
+ * failed.
+ */
+export class UnavailableError extends SealpostError {
+  private constructor();
+  /** Whether the request may have had an effect. */
+  readonly wasSent: boolean;
+  /** The status of a load balancer's answer; null without one. */
+  readonly status: number | null;
+  readonly retryAfter: number | null;
+}
+
+export type InterferenceKind =
+  | 'redirect' | 'missingEcho' | 'wrongEcho' | 'oversized' | 'insufficientCoverage' | 'signature' | 'wrongClock' | 'wrongAccount'
+  | 'unexpectedNotModified' | 'notJSON' | 'unexpectedBody';
+
+/** An answer that is not the server's own to this request. Safe to log. */
+export class InterferenceError extends SealpostError {
+  private constructor();
+  readonly kind: InterferenceKind;
+  readonly status: number;
+  readonly path: string;
+}
+
+/** A message to a webhook that is not the server's, or is too old. */
+export class WebhookError extends SealpostError {}
+
+/** A verified message of the server. */
+export type WebhookMessage = {readonly messageID: string; readonly sentAt: Date} & (
+  /** Wake the device of `handle`; it fetches the notification `id`. */
+  | {readonly type: 'push'; readonly id: number; readonly handle: string; readonly alert: object | null; readonly accountHint: string | null}
+  /** Give the device of `handle` the code, with which it confirms that the handle is its own. */
+  | {readonly type: 'confirmation'; readonly handle: string; readonly code: string}
+  | {readonly type: 'events'; readonly events: Event[]}
+  /** A message of a later server. */
+  | {readonly type: 'other'; readonly json: unknown}
+);
+
+/** The text of `secretFile`, or a list of its lines. While a secret changes there are two. */
+export type WebhookSecrets = string | readonly string[];
+
+/**
+ * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
+ * its time differs from `now` by more than `tolerance` seconds (300). Skip a `messageID` that was
+ * handled.
+ */
+export function verifyWebhook(message: {
+  headers: Record<string, string | string[] | undefined> | {get(name: string): string | null};
+  /** The received bytes, or their text, before any parser. */
+  body: Uint8Array | string;
+  secrets: WebhookSecrets;
+  tolerance?: number;
+  /** In seconds since 1970. */
+  now?: number;
+}): WebhookMessage;
+
+/**
+ * A listener for `node:http` that gives each verified message to `handle` once. It answers 204
+ * after `handle` has finished, and 500 if that has failed: the server then repeats the message.
+ * Ids are cached in memory, so a restart may repeat a message.
+ */
+export function webhookListener(options: {
+  secrets: WebhookSecrets;
+  handle: (message: WebhookMessage) => void | Promise<void>;
+  tolerance?: number;
+  /** In bytes (4 MiB). */
+  bodyLimit?: number;
+  /** The number of cached ids (10,000). */
+  cachedIDs?: number;
+}): (request: any, response: any) => Promise<void>;

@@ -1,0 +1,52 @@
+/**
+ * A failure of a call. `idempotencyKey` is the key of a post, with which a repetition has no
+ * second effect.
+ */
+export class SealpostError extends Error {
+  constructor(message, {cause, ...details} = {}) {
+    super(message, cause === undefined ? undefined : {cause});
+    this.name = new.target.name;
+    this.idempotencyKey = null;
+    Object.assign(this, details);
+  }
+}
+
+/**
+ * A refusal of the server: `code`, `status`, `title`, `detail`, `requestID`, and `retryAfter` in
+ * seconds.
+ */
+export class ProblemError extends SealpostError {
+  /** The error of a problem in an answer; null for other JSON. */
+  static from(json, retryAfter = null) {
+    const {type, title, status, detail = null, instance: requestID = null} = json ?? {};
+    if (typeof type !== 'string' || typeof title !== 'string' || !Number.isSafeInteger(status)) return null;
+    const code = type.replace(/^urn:sealpost:problem:/, '');
+    return new ProblemError(`${code}: ${detail ?? title}`, {code, title, status, detail, requestID, retryAfter});
+  }
+}
+
+/**
+ * No answer of the server within the timeout: the network, the server or a load balancer has
+ * failed.
+ *
+ * `wasSent` is false if the request cannot have had an effect. `status` is a load balancer's, or
+ * null.
+ */
+export class UnavailableError extends SealpostError {
+  constructor(message, {wasSent = true, status = null, retryAfter = null, cause} = {}) {
+    super(message, {wasSent, status, retryAfter, cause});
+  }
+}
+
+/**
+ * An answer that is not the server's own to this request; `kind` as in docs/evidence/vectors. Safe
+ * to log.
+ */
+export class InterferenceError extends SealpostError {
+  constructor(kind, expected, {status, path}) {
+    super(`${kind}: expected ${expected}, status ${status} of ${path}`, {kind, status, path});
+  }
+}
+
+/** A message to a webhook that is not the server's, or is too old. */
+export class WebhookError extends SealpostError {}

@@ -1,0 +1,142 @@
+// One request, and the checks of its answer. docs/evidence/vectors has their order.
+
+import {randomInt} from 'node:crypto';
+
+import {InterferenceError, ProblemError, UnavailableError} from './errors.js';
+import {acceptSignature, importKey, signatureFailure} from './signature.js';
+
+/** The greatest `MyToken`: its echo fits a signed 32-bit integer. */
+const GREATEST_TOKEN = 126_322_567;
+/** Failures before any byte of the request was sent. */
+const BEFORE_SENDING = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
+
+/** The server's echo of a `MyToken`; null for an invalid one. */
+export const echoOf = token => /^[0-9]+$/.test(token) && Number(token) <= GREATEST_TOKEN ? String(Number(token) * 17 + 3) : null;
+
+/** Sends requests with a `MyToken` each, and returns only the server's own answers. */
+export class Exchange {
+  constructor({
+    server, token, keys, account = null, isInsecureAllowed = false, attemptTimeout = 20_000, signatureTolerance = 300, answerLimit = 16 << 20,
+    fetch = globalThis.fetch, now = Date.now, makeToken = () => String(randomInt(GREATEST_TOKEN + 1)),
+  }) {
+    const base = new URL(server), isLocal = /^(localhost|\[::1\]|127(\.[0-9]{1,3}){3})$/.test(base.hostname);
+    if (!/^https?:$/.test(base.protocol)) throw new TypeError("server: the server's URL begins with https:// or http://");
+    if (base.protocol === 'http:' && !isLocal && !isInsecureAllowed) {
+      throw new TypeError('server: http sends the token in clear; use https, or set isInsecureAllowed in a network of your own');
+    }
+    if (keys?.length === 0) throw new TypeError('keys: the list is empty; give the keys that sign answers, or leave it out');
+    // A path of the server's URL belongs to a proxy, which removes it: it is not signed.
+    this.base = base.origin + base.pathname.replace(/\/+$/, '');
+    this.keys = (keys ?? []).map(importKey);
+    Object.assign(this, {token, account, attemptTimeout, signatureTolerance, answerLimit, fetch, now, makeToken});
+  }
+
+  /**
+   * The server's answer to one request: `status`, `json` (undefined without a body) and
+   * `field(name)`.
+   *
+   * Throws a `ProblemError`, an `UnavailableError` or an `InterferenceError`; the reason of the
+   * signal if that ends it.
+   */
+  async ask({method, path, query = null, body, key}, {timeout, signal}) {
+    const request = {method, path, query, token: this.makeToken()};
+    const headers = {MyToken: request.token, Prefer: 'handling=strict', Accept: 'application/json'};
+    if (body !== undefined) headers['Content-Type'] = 'application/json';
+    if (key !== undefined) headers['Idempotency-Key'] = `"${key}"`;
+    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0]);
+    signal?.throwIfAborted();
+    const limit = new AbortController(), end = () => limit.abort();
+    const timer = setTimeout(end, Math.min(timeout, this.attemptTimeout));
+    signal?.addEventListener('abort', end);
+    try {
+      headers.Authorization = `Bearer ${await this.#credential(limit.signal)}`;
+      const response = await this.fetch(`${this.base}${path}${query === null ? '' : `?${query}`}`, {
+        method, headers, body, redirect: 'manual', signal: limit.signal,
+      });
+      const answer = {status: response.status, field: name => response.headers.get(name)?.trim() ?? null};
+      try {
+        this.#checkHead(request, answer);
+        answer.body = await this.#receive(request, response);
+      } finally {
+        response.body?.cancel().catch(() => {});
+      }
+      return this.#check(request, answer);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (error instanceof ProblemError || error instanceof InterferenceError || error instanceof UnavailableError) throw error;
+      const cause = error.cause ?? error, wasSent = !BEFORE_SENDING.has(cause.code);
+      throw new UnavailableError(limit.signal.aborted ? 'the server has not answered in time' : `the connection failed: ${cause.code ?? cause.message}`, {wasSent, cause});
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', end);
+    }
+  }
+
+  async #credential(signal) {
+    try {
+      return typeof this.token === 'function' ? await this.token(signal) : this.token;
+    } catch (cause) {
+      throw new UnavailableError(`the function token has failed: ${cause?.message}`, {wasSent: false, cause});
+    }
+  }
+
+  /** The checks that need no body: it is not read from a stranger. */
+  #checkHead(request, answer) {
+    const {status} = answer, echo = answer.field('mytoken'), where = {status, path: request.path};
+    if (status >= 300 && status <= 399 && status !== 304) throw new InterferenceError('redirect', 'an answer', where);
+    if (!echo) {
+      // A load balancer without a working server answers so.
+      if ([408, 421, 429].includes(status) || (status >= 500 && status !== 511)) {
+        throw new UnavailableError(`a load balancer or proxy has answered ${status}`, {status, retryAfter: secondsOf(answer)});
+      }
+      throw new InterferenceError('missingEcho', 'the echo of MyToken', where);
+    }
+    if (echo !== echoOf(request.token)) throw new InterferenceError('wrongEcho', 'the echo of MyToken', where);
+    // No request has a condition.
+    if (status === 304) throw new InterferenceError('unexpectedNotModified', 'an answer without a condition', where);
+  }
+
+  async #receive({path}, response) {
+    const pieces = [];
+    let count = 0;
+    for await (const piece of response.body ?? []) {
+      count += piece.length;
+      if (count > this.answerLimit) throw new InterferenceError('oversized', `at most ${this.answerLimit} bytes`, {status: response.status, path});
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #check(request, answer) {
+    const {status, body} = answer, where = {status, path: request.path};
+    if (this.keys.length > 0) {
+      const failure = signatureFailure(request, answer, {keys: this.keys, tolerance: this.signatureTolerance, now: this.now() / 1000});
+      if (failure) throw new InterferenceError(failure, 'a signature by a pinned key over this answer to this request', where);
+    }
+    const account = answer.field('sealpost-account');
+    if (account === 'none') {
+      // A caller with refused credentials has no account; all others have one.
+      if (status < 400 || [403, 404, 409, 410, 412].includes(status)) throw new InterferenceError('wrongAccount', 'an account', where);
+    } else if (account !== null) {
+      this.account ??= account;
+      if (account !== this.account) throw new InterferenceError('wrongAccount', this.account, where);
+    }
+    let json;
+    try {
+      // A lenient reader would drop a byte order mark, and replace wrong bytes.
+      if (body.length > 0) json = JSON.parse(new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(body));
+    } catch {
+      throw new InterferenceError('notJSON', 'JSON', where);
+    }
+    if (status >= 200 && status <= 299) return {...answer, json, ...where};
+    const problem = ProblemError.from(json, secondsOf(answer));
+    if (problem?.status !== status) throw new InterferenceError('unexpectedBody', `a problem of status ${status}`, where);
+    throw problem;
+  }
+}
+
+/** The seconds of `Retry-After`; null without them. */
+function secondsOf(answer) {
+  const field = answer.field('retry-after') ?? '';
+  return /^[0-9]{1,9}$/.test(field) ? Number(field) : null;
+}

@@ -1,0 +1,3 @@
+export {InterferenceError, ProblemError, SealpostError, UnavailableError, WebhookError} from './errors.js';
+export {Publisher} from './publisher.js';
+export {verifyWebhook, webhookListener} from './webhook.js';

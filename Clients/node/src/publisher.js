@@ -1,0 +1,250 @@
+import {randomUUID} from 'node:crypto';
+import {setTimeout as sleep} from 'node:timers/promises';
+
+import {InterferenceError, ProblemError, SealpostError, UnavailableError} from './errors.js';
+import {Exchange} from './exchange.js';
+import {isObject, read, textOf} from './wire.js';
+
+/** The limits of a batch. The server's default for its bytes is 4 MiB. */
+const BATCH = {count: 500, bytes: 4_000_000};
+/** The longest delay before a retry without `Retry-After`, in milliseconds. */
+const LONGEST_DELAY = 10_000;
+/** The statuses after which the same request may succeed. */
+const TRANSIENT = new Set([408, 429, 500, 502, 503, 504, 507]);
+
+const BATCHES = '/api/notifications/batch', NOTIFICATIONS = '/api/notifications';
+/**
+ * Encodes all but letters, digits, `-`, `.` and `_`: the server signs paths and queries as sent.
+ */
+const escape = value => encodeURIComponent(value).replace(/[!~*'()]/g, character => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** The path of a notification. A number beyond 2^53 would be another notification's. */
+function pathOf(id, part = '') {
+  if (!Number.isSafeInteger(id)) throw new TypeError(`${String(id).slice(0, 40)} is no id of a notification`);
+  return `${NOTIFICATIONS}/${id}${part}`;
+}
+
+/**
+ * A backend that posts notifications. All calls retry until their timeout where a repetition has
+ * no second effect. `call` is for routes without a method here.
+ */
+export class Publisher {
+  #exchange;
+  #timeout;
+  #retryDelay;
+
+  constructor({timeout = 60_000, retryDelay = 250, ...options}) {
+    this.#exchange = new Exchange(options);
+    this.#timeout = timeout;
+    this.#retryDelay = retryDelay;
+  }
+
+  /** The account's identifier: the given one, or that of the first answer; null before it. */
+  get account() {
+    return this.#exchange.account;
+  }
+
+  /**
+   * Sends a notification. With the same `idempotencyKey` it is sent once within 24 hours, whoever
+   * repeats the call.
+   */
+  async send(notification, {idempotencyKey = randomUUID(), ...options} = {}) {
+    const answer = await this.#ask('POST', NOTIFICATIONS, {...options, text: textOf(notification), key: checked(idempotencyKey)});
+    return sent(answer.json, answer);
+  }
+
+  /**
+   * Sends any number of notifications, in batches. Returns an outcome for each, as
+   * `Promise.allSettled` does.
+   *
+   * With the same `idempotencyKey` and the same notifications, a repeated call sends nothing
+   * twice. The timeout is for each batch.
+   */
+  async sendMany(notifications, {idempotencyKey = randomUUID(), ...options} = {}) {
+    checked(idempotencyKey);
+    const outcomes = [];
+    for (const [number, texts] of batches(Array.from(notifications, textOf)).entries()) {
+      outcomes.push(...await this.#sendBatch(texts, `${idempotencyKey}-${number}`, idempotencyKey, options));
+    }
+    return outcomes;
+  }
+
+  /**
+   * Repeats the whole batch while elements fail for now: under one key the server stores each
+   * element once.
+   */
+  async #sendBatch(texts, key, idempotencyKey, options) {
+    let outcomes = [];
+    const check = answer => {
+      const list = answer.json?.Outcomes;
+      if (!Array.isArray(list) || list.length !== texts.length) throw unexpected(answer, 'an outcome for each notification');
+      outcomes = list.map(outcome => {
+        if (outcome?.Status === 201) return {status: 'fulfilled', value: sent(outcome, answer)};
+        const reason = ProblemError.from(outcome?.Problem, outcome?.Status === 429 ? quotaDelay(answer, texts.length) : null);
+        if (!reason) throw unexpected(answer, 'a notification or a problem');
+        return {status: 'rejected', reason: Object.assign(reason, {idempotencyKey})};
+      });
+      const failed = outcomes.find(({reason}) => TRANSIENT.has(reason?.status));
+      if (failed) throw failed.reason;
+    };
+    try {
+      await this.#ask('POST', BATCHES, {...options, text: `{"Notifications":[${texts.join()}]}`, key, check});
+    } catch (reason) {
+      if (!(reason instanceof SealpostError)) throw reason;
+      // The outcomes of the last complete answer still hold.
+      if (outcomes.length === 0) outcomes = texts.map(() => ({status: 'rejected', reason: Object.assign(reason, {idempotencyKey})}));
+    }
+    return outcomes;
+  }
+
+  /** Recalls a notification from all recipients, or cancels a scheduled one. */
+  async recall(id, options) {
+    try {
+      await this.#ask('DELETE', pathOf(id), options);
+    } catch (error) {
+      // The answer to an earlier attempt was lost.
+      if (!(error.code === 'not-found' && error.attempts > 1)) throw error;
+    }
+  }
+
+  /**
+   * The number of a notification's pushes by state, and the time of its sending while it is
+   * scheduled.
+   */
+  async deliveryCounts(id, options) {
+    const answer = await this.#ask('GET', pathOf(id, '/deliveries'), {...options, query: {limit: 1}});
+    if (!isObject(answer.json?.Counts)) throw unexpected(answer, 'counts');
+    const {sendAt, counts} = read(answer.json);
+    return {sendAt, counts};
+  }
+
+  /** The pushes of a notification, one for each device. */
+  async *deliveries(id, options) {
+    for await (const {items} of this.#pages(pathOf(id, '/deliveries'), 'Deliveries', options)) yield* items;
+  }
+
+  /**
+   * The recipients of a notification, with the times at which they have fetched, read and
+   * dismissed it.
+   */
+  async *recipients(id, options) {
+    for await (const {items} of this.#pages(pathOf(id, '/recipients'), 'Recipients', options)) yield* items;
+  }
+
+  /**
+   * Pages of events after `cursor`, up to the present. Store each page's `cursor` together with
+   * its events.
+   */
+  async *events(options) {
+    for await (const {items, json, cursor} of this.#pages('/api/events', 'Events', options)) {
+      yield {events: items, cursor, isTruncated: json.Truncated === true};
+    }
+  }
+
+  /** The tags that are assigned to a user. */
+  async tags(user, options) {
+    const answer = await this.#ask('GET', `/api/users/${escape(user)}/tags`, options);
+    if (!Array.isArray(answer.json?.Tags)) throw unexpected(answer, 'tags');
+    return answer.json.Tags;
+  }
+
+  /** Replaces the tags that are assigned to a user. */
+  async setTags(user, tags, options) {
+    await this.#ask('PUT', `/api/users/${escape(user)}/tags`, {...options, text: JSON.stringify({Tags: tags})});
+  }
+
+  /**
+   * The JSON of any call of the API, with the API's own names; undefined without a body. A `POST`
+   * is retried if it has a key.
+   */
+  async call(method, path, {body, idempotencyKey: key, ...options} = {}) {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    return (await this.#ask(method, path, {...options, text, key: key === undefined ? undefined : checked(key)})).json;
+  }
+
+  async *#pages(path, name, {cursor, limit = 500, ...options} = {}) {
+    for (let hasMore = true; hasMore;) {
+      const answer = await this.#ask('GET', path, {...options, query: {cursor, limit}}), {json} = answer, list = json?.[name];
+      if (!Array.isArray(list) || !list.every(isObject) || typeof json.More !== 'boolean') throw unexpected(answer, 'a page of a list');
+      // Such a list would have no end.
+      if (json.More && (typeof json.Cursor !== 'string' || json.Cursor === cursor)) throw unexpected(answer, 'a cursor');
+      [cursor, hasMore] = [json.Cursor, json.More];
+      yield {items: list.map(read), json, cursor};
+    }
+  }
+
+  /**
+   * The answer to a request, with retries. `check` reads the answer, and may ask for another
+   * attempt by throwing.
+   */
+  async #ask(method, path, {query = {}, text: body, key, timeout = this.#timeout, signal, check} = {}) {
+    const isRepeatable = method !== 'POST' || key !== undefined, deadline = performance.now() + timeout;
+    const pairs = Object.entries(query).filter(([, value]) => value !== undefined).map(([name, value]) => `${name}=${escape(value)}`);
+    const request = {method, path, query: pairs.length > 0 ? pairs.join('&') : null, body, key};
+    for (let attempts = 1; ; attempts += 1) {
+      try {
+        const answer = await this.#exchange.ask(request, {timeout: Math.max(0, deadline - performance.now()), signal});
+        check?.(answer);
+        return answer;
+      } catch (error) {
+        if (!(error instanceof SealpostError)) throw error;
+        error.attempts = attempts;
+        error.idempotencyKey ??= key ?? null;
+        const backoff = Math.min(this.#retryDelay * 2 ** (attempts - 1), Math.max(this.#retryDelay, LONGEST_DELAY));
+        const delay = backoff * (0.5 + Math.random() / 2) + (error.retryAfter ?? 0) * 1000;
+        if (!mayRepeat(error, isRepeatable) || performance.now() + delay >= deadline) throw error;
+        await sleep(delay, undefined, {signal}).catch(() => signal.throwIfAborted());
+      }
+    }
+  }
+}
+
+/** The texts in groups of which each fits a request; the same texts make the same groups. */
+function batches(texts) {
+  const groups = [];
+  let bytes = 0;
+  for (const text of texts) {
+    const size = Buffer.byteLength(text) + 1;
+    if (groups.length === 0 || groups.at(-1).length === BATCH.count || bytes + size > BATCH.bytes) {
+      groups.push([]);
+      bytes = 0;
+    }
+    groups.at(-1).push(text);
+    bytes += size;
+  }
+  return groups;
+}
+
+/** Whether another attempt may succeed, and cannot have a second effect. */
+function mayRepeat(error, isRepeatable) {
+  if (error instanceof UnavailableError) return isRepeatable || !error.wasSent;
+  if (!(error instanceof ProblemError)) return false;
+  // The server does nothing for a 429. A request with the same key may still be running.
+  return error.status === 429 || (isRepeatable && (TRANSIENT.has(error.status) || error.code === 'idempotency-key-in-use'));
+}
+
+const unexpected = (answer, expected) => new InterferenceError('unexpectedBody', expected, answer);
+
+/** The accepted notification of an answer. */
+function sent(json, answer) {
+  if (!isObject(json) || !Number.isSafeInteger(json.Id)) throw unexpected(answer, 'an accepted notification');
+  const {status: _, ...notification} = read(json);
+  return notification;
+}
+
+/**
+ * The seconds until the quota has room for a whole batch again, by `RateLimit-Policy`; null if
+ * that is unknown.
+ */
+function quotaDelay(answer, count) {
+  const found = /;q=([0-9]{1,9});w=([0-9]{1,9})/.exec(answer.field('ratelimit-policy') ?? '');
+  return found && Number(found[1]) > 0 ? Math.ceil(count * Number(found[2]) / Number(found[1])) : null;
+}
+
+/** An idempotency key as a field can have it, with room for the number of a batch. */
+function checked(key) {
+  if (typeof key !== 'string' || !/^[!#-[\]-~]{1,200}$/.test(key)) {
+    throw new TypeError('idempotencyKey: give 1 to 200 visible ASCII characters without quotes and backslashes');
+  }
+  return key;
+}

@@ -1,0 +1,92 @@
+// Messages that the server posts to webhooks, signed as https://www.standardwebhooks.com
+// describes.
+
+import {createHmac, timingSafeEqual} from 'node:crypto';
+
+import {WebhookError} from './errors.js';
+import {isObject, read} from './wire.js';
+
+/**
+ * The keys of the lines of a `secretFile`: `whsec_` and base64, or any other text, whose bytes are
+ * the key.
+ */
+function keysOf(secrets) {
+  const lines = [secrets].flat().flatMap(text => text.split(/\r?\n/)).map(line => line.trim()).filter(line => line !== '');
+  const keys = lines.map(line => line.startsWith('whsec_') ? Buffer.from(line.slice(6), 'base64') : Buffer.from(line));
+  if (keys.length === 0 || keys.some(key => key.length < 24)) throw new TypeError('secrets: give the lines of secretFile, of at least 24 bytes each');
+  return keys;
+}
+
+/**
+ * Verifies a message, and returns it. Throws a `WebhookError` if no secret has signed it, or if
+ * its time differs from `now` by more than `tolerance` seconds. Within that time an attacker can
+ * repeat a message, so skip a `messageID` that was handled.
+ *
+ * - `headers`: those of Node, or `Headers`.
+ * - `body`: the received bytes, or their text, before any parser.
+ * - `secrets`: the text of `secretFile`, or a list of its lines. While a secret changes there are
+ *   two, and either may have signed.
+ */
+export function verifyWebhook({headers, body, secrets, tolerance = 300, now = Date.now() / 1000}) {
+  const field = name => String((typeof headers.get === 'function' ? headers.get(name) : headers[name]) ?? '');
+  const [messageID, timestamp] = ['webhook-id', 'webhook-timestamp'].map(field);
+  const given = field('webhook-signature').split(' ').filter(text => text.startsWith('v1,')).map(text => Buffer.from(text.slice(3), 'base64'));
+  const due = keysOf(secrets).map(key => createHmac('sha256', key).update(`${messageID}.${timestamp}.`).update(body).digest());
+  // All are compared, so that the time tells nothing.
+  const matches = due.flatMap(one => given.filter(other => other.length === one.length && timingSafeEqual(one, other)));
+  if (messageID === '' || matches.length === 0) throw new WebhookError('no secret has signed the message; compare it with secretFile');
+  if (!/^[0-9]{1,15}$/.test(timestamp) || Math.abs(now - Number(timestamp)) > tolerance) {
+    throw new WebhookError("the message is too old, or this machine's clock is wrong");
+  }
+  return {messageID, sentAt: new Date(Number(timestamp) * 1000), ...contentOf(JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString()))};
+}
+
+/**
+ * The content of a message, whose `type` is `events`, `confirmation`, `push`, or `other` for a
+ * later server's.
+ */
+function contentOf(json) {
+  const {type, data, confirmation: code, secureId, handle, alert = null, accountHint = null} = json ?? {};
+  if (type === 'sealpost.events' && Array.isArray(data?.Events) && data.Events.every(isObject)) return {type: 'events', events: data.Events.map(read)};
+  if (typeof code === 'string') return {type: 'confirmation', code, handle};
+  if (typeof secureId === 'string' && /^[0-9]{1,16}$/.test(secureId)) return {type: 'push', id: Number(secureId), handle, alert, accountHint};
+  return {type: 'other', json};
+}
+
+/**
+ * A listener for `node:http` that gives each verified message to `handle` once.
+ *
+ * It answers 204 after `handle` has finished, 401 to messages that are not the server's, and 500
+ * if `handle` has failed: the server then repeats the message. Ids of handled messages are cached
+ * in memory, so after a restart a message may come again.
+ */
+export function webhookListener({secrets, handle, tolerance = 300, bodyLimit = 4 << 20, cachedIDs = 10_000}) {
+  keysOf(secrets);
+  const handled = new Map();
+  const once = message => {
+    const id = message.messageID;
+    if (!handled.has(id)) {
+      handled.set(id, Promise.resolve(message).then(handle));
+      handled.get(id).catch(() => handled.delete(id));
+      if (handled.size > cachedIDs) handled.delete(handled.keys().next().value);
+    }
+    return handled.get(id);
+  };
+  return async (request, response) => {
+    const answer = status => response.writeHead(status, status === 413 ? {Connection: 'close'} : {}).end();
+    try {
+      if (request.method !== 'POST') return answer(405);
+      const pieces = [];
+      let count = 0;
+      for await (const piece of request) {
+        count += piece.length;
+        if (count > bodyLimit) return answer(413);
+        pieces.push(piece);
+      }
+      await once(verifyWebhook({headers: request.headers, body: Buffer.concat(pieces), secrets, tolerance}));
+      answer(204);
+    } catch (error) {
+      answer(error instanceof WebhookError ? 401 : 500);
+    }
+  };
+}

@@ -1,0 +1,20 @@
+// The names of the API begin with capitals, those of JavaScript do not. Payloads stay as they are.
+
+const upper = name => name[0].toUpperCase() + name.slice(1), lower = name => name[0].toLowerCase() + name.slice(1);
+const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value);
+const renamed = (object, rename, convert = value => value) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined).map(([name, value]) => [rename(name), convert(value, name)]));
+
+/** The JSON of a notification in a request. */
+export const textOf = notification => JSON.stringify(renamed(notification, upper, (value, name) => {
+  if (name === 'to' && typeof value === 'string') return [value];
+  return name === 'alert' && isObject(value) ? renamed(value, upper) : value;
+}));
+
+/** An object of an answer, with its times as dates. */
+export const read = object => renamed(object, lower, (value, name) => {
+  if (/(^|[a-z])At$/.test(name) && typeof value === 'string') return new Date(value);
+  return name === 'Alert' && isObject(value) ? renamed(value, lower) : value;
+});
+
+export {isObject};

@@ -1,0 +1,316 @@
+// The library with a real server.
+
+import assert from 'node:assert/strict';
+import {randomUUID} from 'node:crypto';
+import {once} from 'node:events';
+import {createServer} from 'node:http';
+import {test} from 'node:test';
+
+import {InterferenceError, ProblemError, Publisher, UnavailableError} from '../src/index.js';
+import {LossyProxy, Server} from './server.mjs';
+
+/** The payloads in the inbox of alice. */
+async function inbox(server) {
+  const alice = new Publisher({server: server.url, token: server.tokenOf('alice', ['fetch'])}), payloads = [];
+  for (let cursor, more = true; more;) {
+    const page = await alice.call('GET', '/api/notifications', {query: {limit: 500, ...(cursor && {cursor})}});
+    payloads.push(...page.Notifications.map(({Payload}) => Payload));
+    [cursor, more] = [page.Cursor, page.More];
+  }
+  return payloads;
+}
+
+async function all(list) {
+  const found = [];
+  for await (const one of list) found.push(one);
+  return found;
+}
+
+/** The first result that is wanted. */
+async function eventually(read, isWanted) {
+  for (;;) {
+    const result = await read();
+    if (isWanted(result)) return result;
+    await new Promise(resolve => setTimeout(resolve, 50));
+  }
+}
+
+/** A server of the test's own, whose answers `answer(request, response, number)` makes. */
+async function fake(t, answer) {
+  let count = 0;
+  const server = createServer((request, response) => {
+    request.resume();
+    const echo = request.headers.mytoken * 17 + 3;
+    answer(request, {
+      send: (status, fields, json) => response.writeHead(status, {MyToken: echo, ...fields}).end(JSON.stringify(json)),
+      problem(status, code, fields) {
+        this.send(status, fields, {type: `urn:sealpost:problem:${code}`, title: code, status, instance: 'x'});
+      },
+      raw: response,
+    }, count += 1);
+  });
+  t.after(() => { server.closeAllConnections(); server.close(); });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {url: `http://127.0.0.1:${server.address().port}`, get count() { return count; }};
+}
+
+const ACCEPTED = {Id: 7, CreatedAt: '2027-01-15T08:00:00Z', SendAt: null};
+
+test('a publisher sends, schedules, recalls and reports', async t => {
+  const server = await Server.start(t, {settings: {EVENTS_KEEP: '7d'}}), publisher = new Publisher({server: server.url, token: server.token});
+  const at = new Date(Math.ceil(Date.now() / 1000) * 1000 + 3_600_000);
+  const sent = await publisher.send({payload: {At: 'unchanged', count: 3}, to: 'username:alice', expiresIn: 600, priority: 'normal', collapseKey: 'k', readOnce: false});
+  assert.deepEqual([sent.to, sent.priority, sent.collapseKey, sent.recipients, sent.sendAt], [['username:alice'], 'normal', 'k', 1, null]);
+  assert.equal(sent.expiresAt - sent.createdAt, 600_000);
+  assert.deepEqual(await inbox(server), [{At: 'unchanged', count: 3}]);
+  assert.match(publisher.account, /^[-\w]{22}$/);
+
+  const later = await publisher.send({payload: 'later', to: ['username:alice'], sendAt: at});
+  assert.equal(later.sendAt.getTime(), at.getTime());
+  assert.equal((await publisher.deliveryCounts(later.id)).sendAt.getTime(), at.getTime());
+  await publisher.recall(later.id);
+  await assert.rejects(publisher.recall(later.id), {code: 'not-found', status: 404, attempts: 1});
+
+  // The server stores a receipt soon after its answer.
+  const pages = await eventually(() => all(publisher.events()), found => found.some(({events}) => events.length > 0));
+  assert.deepEqual(pages.flatMap(({events}) => events.map(({kind, notification, at: time}) => [kind, notification, time instanceof Date])), [['collected', sent.id, true]]);
+  const recipients = await all(publisher.recipients(sent.id));
+  assert.deepEqual(recipients.map(({user, fetchedAt}) => [user, fetchedAt instanceof Date]), [['alice', true]]);
+  assert.deepEqual([await all(publisher.deliveries(sent.id)), (await publisher.deliveryCounts(sent.id)).counts.failed], [[], 0]);
+  for await (const {events} of publisher.events({cursor: pages.at(-1).cursor})) assert.deepEqual(events, []);
+
+  await publisher.setTags('alice', ['role:nurse']);
+  assert.deepEqual(await publisher.tags('alice'), ['role:nurse']);
+  const nurses = await publisher.send({payload: 'for nurses', to: 'role:nurse'});
+  assert.equal(nurses.id, (await publisher.call('GET', `/api/notifications/${nurses.id}`)).Id);
+});
+
+test('signed answers of the server are accepted, and nothing else', async t => {
+  const server = await Server.start(t), {keys} = await (await fetch(`${server.url}/.well-known/sealpost-keys`)).json();
+  // Changes the content of each answer without its length.
+  const forge = async (url, init) => {
+    const response = await fetch(url, init), text = await response.text();
+    return new Response(text.replace('"high"', '"nigh"'), {status: response.status, headers: response.headers});
+  };
+  const options = {server: server.url, token: server.token, keys}, publisher = new Publisher(options);
+  const {id} = await publisher.send({payload: 'x'});
+  await assert.rejects(publisher.recall(id + 1), {code: 'not-found'});
+  await publisher.recall(id);
+  assert.equal((await publisher.sendMany([{payload: 'x'}]))[0].status, 'fulfilled');
+  await assert.rejects(new Publisher({...options, fetch: forge}).send({payload: 'x'}), {kind: 'signature'});
+  const [{x, ...form}] = keys, other = {...form, x: (x[0] === 'A' ? 'B' : 'A') + x.slice(1)};
+  // The server signs with its first key if it does not know the named one.
+  await assert.rejects(new Publisher({...options, keys: [other]}).send({payload: 'x'}), {kind: 'signature'});
+  await assert.rejects(new Publisher({...options, account: 'AAAAAAAAAAAAAAAAAAAAAA'}).send({payload: 'x'}), {kind: 'wrongAccount'});
+});
+
+test('deliveries come page by page', async t => {
+  const server = await Server.start(t, {settings: {SENDERS_STREAM_TYPE: 'stream'}});
+  const paul = new Publisher({server: server.url, token: server.tokenOf('paul', ['send', 'register', 'fetch'])});
+  for (let count = 0; count < 3; count += 1) {
+    const id = await paul.call('POST', '/api/register');
+    await paul.call('PUT', `/api/register/${id}`, {body: {Platform: 'stream', Handle: `device${count}`}});
+  }
+  const {id, pushes} = await paul.send({payload: 'x'}), deliveries = await all(paul.deliveries(id, {limit: 1}));
+  assert.deepEqual([pushes, new Set(deliveries.map(({device}) => device)).size], [3, 3]);
+  assert.ok(deliveries.every(({user, platform, state}) => user === 'paul' && platform === 'stream' && /^(queued|sending)$/.test(state)));
+});
+
+test('refusals have the code of the problem', async t => {
+  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token});
+  for (const [notification, code, status] of [
+    [{payload: 'x', to: 'username:nobody'}, 'unknown-user', 400],
+    [{payload: 'x', expiresIn: 0}, 'invalid-member', 400],
+    [{payload: 'x', expireIn: 60}, 'unknown-member', 400],
+    [{payload: 'x', platforms: ['none']}, 'unknown-platform', 400],
+    [{payload: 'x', alert: {badge: 3, titleKey: 'A'}}, 'alert-not-allowed', 400],
+  ]) {
+    await assert.rejects(publisher.send(notification, {idempotencyKey: randomUUID()}), error => {
+      assert.ok(error instanceof ProblemError);
+      assert.deepEqual([error.code, error.status, error.attempts, typeof error.requestID], [code, status, 1, 'string']);
+      return true;
+    });
+  }
+  const stranger = new Publisher({server: server.url, token: () => 'spt_none'});
+  await assert.rejects(stranger.send({payload: 'x'}), {code: 'invalid-token', status: 401});
+  const key = randomUUID();
+  assert.equal((await publisher.send({payload: 'x'}, {idempotencyKey: key})).id, (await publisher.send({payload: 'x'}, {idempotencyKey: key})).id);
+  await assert.rejects(publisher.send({payload: 'y'}, {idempotencyKey: key}), {code: 'idempotency-key-reused', idempotencyKey: key});
+});
+
+test('each of many notifications has its own outcome', async t => {
+  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token}), key = randomUUID();
+  const many = Array.from({length: 1100}, (_, index) => ({payload: index, to: index === 700 ? 'username:nobody' : 'username:alice'}));
+  const outcomes = await publisher.sendMany(many, {idempotencyKey: key});
+  assert.deepEqual(outcomes.flatMap(({status}, index) => status === 'rejected' ? [index] : []), [700]);
+  assert.deepEqual([outcomes[700].reason.code, outcomes[700].reason.idempotencyKey], ['unknown-user', key]);
+  // Another process repeats the call.
+  const again = await new Publisher({server: server.url, token: server.token}).sendMany(many, {idempotencyKey: key});
+  assert.deepEqual(again.map(({value}) => value?.id), outcomes.map(({value}) => value?.id));
+  assert.deepEqual((await inbox(server)).sort((one, other) => one - other), many.map(({payload}) => payload).filter(payload => payload !== 700));
+  // Large payloads make batches below the server's limit.
+  const large = await publisher.sendMany(Array.from({length: 150}, () => ({payload: 'x'.repeat(65_000)})));
+  assert.ok(large.every(({status}) => status === 'fulfilled'));
+});
+
+test('a proxy cuts 30 % of all answers, and each notification is delivered exactly once', async t => {
+  const server = await Server.start(t), proxy = await LossyProxy.start(t, server.url, 0.3);
+  const publisher = new Publisher({server: proxy.url, token: server.token, retryDelay: 5, timeout: 120_000});
+  const singles = Array.from({length: 200}, (_, index) => `single ${index}`), many = Array.from({length: 1200}, (_, index) => `many ${index}`);
+  const send = async payload => (await publisher.send({payload, to: 'username:alice'})).id, ids = [];
+  await Promise.all(Array.from({length: 8}, async (_, lane) => {
+    for (let index = lane; index < singles.length; index += 8) ids.push(await send(singles[index]));
+  }));
+  const outcomes = await publisher.sendMany(many.map(payload => ({payload, to: 'username:alice'})));
+  for (const {value} of outcomes) ids.push(value.id);
+  assert.equal(new Set(ids).size, 1400);
+  assert.deepEqual((await inbox(server)).sort(), [...singles, ...many].sort());
+  assert.ok(proxy.cuts >= 60 && proxy.cuts / proxy.answers > 0.25, `${proxy.cuts} of ${proxy.answers}`);
+  // A recall whose answer was lost is not an error.
+  for (const id of ids.slice(0, 20)) await publisher.recall(id);
+  assert.equal((await inbox(server)).length, 1380);
+});
+
+test('a killed server delivers each notification exactly once', async t => {
+  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token, retryDelay: 20, timeout: 120_000});
+  const payloads = Array.from({length: 40}, (_, index) => `text ${index}`);
+  const sending = payloads.map(payload => publisher.send({payload, to: 'username:alice'}));
+  await Promise.race(sending);
+  await server.kill();
+  await server.serve();
+  await Promise.all(sending);
+  assert.deepEqual((await inbox(server)).sort(), payloads.sort());
+});
+
+test('retries wait for Retry-After, repeat the key, and end at the deadline', async t => {
+  const keys = [], times = [];
+  const server = await fake(t, (request, answer, number) => {
+    keys.push(request.headers['idempotency-key']);
+    times.push(performance.now());
+    if (number === 1) return answer.problem(429, 'rate-limited', {'Retry-After': 1});
+    if (number === 2) return answer.problem(409, 'idempotency-key-in-use');
+    if (number === 3) return answer.raw.writeHead(503).end('<html>');
+    answer.send(201, {}, ACCEPTED);
+  });
+  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1});
+  assert.equal((await publisher.send({payload: 'x'})).id, 7);
+  assert.deepEqual([server.count, new Set(keys).size], [4, 1]);
+  // A timer may fire a little early.
+  assert.ok(times[1] - times[0] >= 990);
+
+  const late = await fake(t, (_, answer) => answer.problem(503, 'busy', {'Retry-After': 3600}));
+  const impatient = new Publisher({server: late.url, token: 'x'});
+  await assert.rejects(impatient.send({payload: 'x'}), error => error.code === 'busy' && error.retryAfter === 3600 && error.attempts === 1 && error.idempotencyKey !== null);
+});
+
+test('only a call without a second effect is repeated', async t => {
+  // Each first answer of a path is a failure.
+  const seen = new Set();
+  const server = await fake(t, (request, answer) => {
+    if (seen.has(request.url)) return answer.send(200, {}, 'done');
+    seen.add(request.url);
+    const [, status, code] = request.url.split('/');
+    if (status === '502') return answer.raw.destroy();
+    answer.problem(Number(status), code);
+  });
+  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1});
+  for (const [status, code, method, idempotencyKey, isRepeated] of [
+    [500, 'internal-error', 'POST', undefined, false], [500, 'internal-error', 'POST', 'k', true], [500, 'internal-error', 'GET', undefined, true],
+    [503, 'busy', 'DELETE', undefined, true], [507, 'storage-full', 'PUT', undefined, true], [429, 'rate-limited', 'POST', undefined, true],
+    [502, 'cut', 'POST', undefined, false], [502, 'cut', 'POST', 'k', true], [502, 'cut', 'PATCH', undefined, true],
+    [409, 'conflict', 'POST', 'k', false], [403, 'forbidden', 'GET', undefined, false],
+  ]) {
+    const call = publisher.call(method, `/${status}/${code}/${method}/${idempotencyKey}`, {idempotencyKey});
+    if (isRepeated) assert.equal(await call, 'done'); else await assert.rejects(call, {attempts: 1}, `${status} ${method}`);
+  }
+});
+
+test('elements beyond the quota are sent when the quota has room again', async t => {
+  const bodies = [];
+  const problem = {type: 'urn:sealpost:problem:rate-limited', title: 'x', status: 429, instance: 'x'};
+  const server = await fake(t, (request, answer, number) => {
+    bodies.push(request.headers['idempotency-key']);
+    const second = number === 1 ? {Status: 429, Problem: problem} : {Status: 201, ...ACCEPTED, Id: 8};
+    answer.send(200, {'RateLimit-Policy': '"publisher";q=200;w=60'}, {Outcomes: [{Status: 201, ...ACCEPTED}, second]});
+  });
+  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1}), start = performance.now();
+  const outcomes = await publisher.sendMany([{payload: 1}, {payload: 2}], {idempotencyKey: 'k'});
+  assert.deepEqual([outcomes.map(({value}) => value.id), bodies], [[7, 8], ['"k-0"', '"k-0"']]);
+  assert.ok(performance.now() - start >= 990);
+  // The outcomes stay if there is no time for another attempt.
+  const refused = await fake(t, (_, answer) => answer.send(200, {'RateLimit-Policy': '"publisher";q=1;w=60'}, {Outcomes: [{Status: 201, ...ACCEPTED}, {Status: 429, Problem: problem}]}));
+  const [first, second] = await new Publisher({server: refused.url, token: 'x'}).sendMany([{payload: 1}, {payload: 2}], {idempotencyKey: 'k'});
+  assert.deepEqual([first.value.id, second.reason.code, second.reason.retryAfter, second.reason.idempotencyKey], [7, 'rate-limited', 120, 'k']);
+});
+
+test('each attempt asks the function for a token', async t => {
+  const seen = [], tokens = ['first', new Error('the issuer is down'), 'second'];
+  const server = await fake(t, (request, answer, number) => {
+    seen.push(request.headers.authorization);
+    if (number === 1) answer.problem(503, 'busy'); else answer.send(200, {}, 'id');
+  });
+  const token = async signal => {
+    assert.ok(signal instanceof AbortSignal);
+    const next = tokens.shift();
+    if (next instanceof Error) throw next;
+    return next;
+  };
+  assert.equal(await new Publisher({server: server.url, token, retryDelay: 1}).call('GET', '/api/x'), 'id');
+  assert.deepEqual(seen, ['Bearer first', 'Bearer second']);
+});
+
+test('a small quota delays many notifications, and loses none', async t => {
+  const server = await Server.start(t, {settings: {QUOTAS_PUBLISHER_REQUESTS: '600', QUOTAS_PUBLISHER_WINDOW: '2'}});
+  const publisher = new Publisher({server: server.url, token: server.token}), payloads = Array.from({length: 1000}, (_, index) => index);
+  const outcomes = await publisher.sendMany(payloads.map(payload => ({payload, to: 'username:alice'})));
+  assert.ok(outcomes.every(({status}) => status === 'fulfilled'));
+  assert.deepEqual((await inbox(server)).sort((one, other) => one - other), payloads);
+});
+
+test('timeouts and signals end a call', async t => {
+  const server = await fake(t, (_, answer, number) => { if (number > 1) answer.send(201, {}, ACCEPTED); });
+  const publisher = new Publisher({server: server.url, token: 'x', retryDelay: 1, attemptTimeout: 500});
+  assert.equal((await publisher.send({payload: 'x'})).id, 7);
+
+  const silent = await fake(t, () => {}), waiting = new Publisher({server: silent.url, token: 'x', retryDelay: 1});
+  await assert.rejects(waiting.send({payload: 'x'}, {timeout: 50}), error => error instanceof UnavailableError && error.wasSent);
+  const stop = new AbortController(), reason = new Error('shutting down');
+  const sending = waiting.sendMany([{payload: 'x'}], {signal: stop.signal});
+  stop.abort(reason);
+  await assert.rejects(sending, error => error === reason);
+  await assert.rejects(waiting.send({payload: 'x'}, {signal: AbortSignal.abort(reason)}), error => error === reason);
+
+  const busy = await fake(t, (_, answer) => answer.problem(503, 'busy', {'Retry-After': 30})), resting = new AbortController();
+  const call = new Publisher({server: busy.url, token: 'x'}).send({payload: 'x'}, {signal: resting.signal});
+  while (busy.count === 0) await new Promise(setImmediate);
+  resting.abort(reason);
+  await assert.rejects(call, error => error === reason);
+
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const nobody = new Publisher({server: `http://127.0.0.1:${closed.address().port}`, token: 'x', retryDelay: 20_000, timeout: 10_000});
+  closed.close();
+  await assert.rejects(nobody.send({payload: 'x'}), error => error instanceof UnavailableError && !error.wasSent);
+});
+
+test('wrong settings and arguments are refused before a request', async () => {
+  const options = {server: 'https://push.example.com', token: 'x'};
+  for (const wrong of [{server: 'push.example.com'}, {server: 'ftp://push.example.com'}, {server: 'http://push.example.com'}, {keys: []}, {keys: ['short']}]) {
+    assert.throws(() => new Publisher({...options, ...wrong}), TypeError);
+  }
+  assert.doesNotThrow(() => new Publisher({...options, server: 'http://sealpost:8080', isInsecureAllowed: true}));
+  const publisher = new Publisher(options);
+  for (const idempotencyKey of ['', 'a b', '"', '\\', 'x'.repeat(201), 'é', 7]) await assert.rejects(publisher.send({payload: 'x'}, {idempotencyKey}), TypeError);
+  for (const id of ['7', 2 ** 53, 0.5, undefined]) await assert.rejects(publisher.recall(id), TypeError);
+});
+
+test('a list without an end is refused', async t => {
+  const server = await fake(t, (_, answer) => answer.send(200, {}, {Deliveries: [], Cursor: '1', More: true}));
+  const publisher = new Publisher({server: server.url, token: 'x'});
+  await assert.rejects(publisher.deliveries(7).next(), {kind: 'unexpectedBody'});
+});
+
+test('an answer beyond the limit is not read', async t => {
+  const server = await fake(t, (_, answer) => answer.send(200, {}, 'x'.repeat(2000)));
+  await assert.rejects(new Publisher({server: server.url, token: 'x', answerLimit: 1000}).call('GET', '/api/x'), error => error instanceof InterferenceError && error.kind === 'oversized');
+});
