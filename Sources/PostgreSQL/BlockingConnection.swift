@@ -14,7 +14,8 @@ package final class BlockingConnection {
     }
 
     private init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
-        var parameters = address.parameters(hosts: hosts, SessionSettings())
+        let settings = SessionSettings()
+        var parameters = address.parameters(hosts: hosts, name: settings.name)
         // Applies to each of the hosts' addresses.
         parameters.append((name: "connect_timeout", value: "3"))
         let connection = withCStrings(parameters.map(\.name)) { names in
@@ -30,7 +31,7 @@ package final class BlockingConnection {
         }
         // libpq's own receiver writes to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
-        guard let result = PQexec(connection, ClusterIdentity.query) else {
+        guard let result = PQexec(connection, ClusterIdentity.query(settings)) else {
             PQfinish(connection)
             throw .unavailable(reason: "out of memory")
         }
