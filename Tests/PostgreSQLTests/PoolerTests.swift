@@ -2,7 +2,7 @@ import PostgreSQL
 import PushTesting
 import Testing
 
-/// Each session has the settings that its statements need.
+/// Each session belongs to one client, and has the settings that its statements need.
 @Suite(.timeLimit(.minutes(5))) struct PoolerTests {
     private static let settings = """
         select current_setting('default_transaction_isolation'), current_setting('client_min_messages'),
@@ -42,6 +42,37 @@ import Testing
             }
         }
     }
+
+    @Test(arguments: [
+        "pool_mode = transaction",
+        "pool_mode = transaction\nserver_round_robin = 1",
+        "pool_mode = transaction\ndefault_pool_size = 1",
+        "pool_mode = transaction\nignore_startup_parameters = options",
+        "pool_mode = statement",
+    ])
+    func aPoolerThatSharesSessionsIsRefused(settings: String) async throws {
+        try await withPooler(settings) { address, pooled in
+            // The sessions of the first attempt are still open at the second.
+            for _ in 0..<2 {
+                let error = #expect(throws: DatabaseError.self) { try BlockingConnection(pooled) }
+                #expect(error?.isSharedSession == true, "\(error as Any)")
+            }
+            let error = #expect(throws: DatabaseError.self) { try BlockingConnection.open(pooled, after: nil) }
+            #expect(error?.isSharedSession == true, "\(error as Any)")
+        }
+    }
+
+    @Test func aSessionWithStatementsOfAnotherClientIsRefused() async throws {
+        let settings = "pool_mode = session\nserver_reset_query =\ndefault_pool_size = 1"
+        try await withPooler(settings) { address, pooled in
+            try await withPool(at: { _ in pooled }) { _ = try await $0.pool.query("select 1") }
+            let error = #expect(throws: DatabaseError.self) { try BlockingConnection(pooled) }
+            #expect(error?.isSharedSession == true, "\(error as Any)")
+            try await withPool("", .shortTimeouts, at: { _ in pooled }) {
+                try await $0.expectUnavailable("server_reset_query")
+            }
+        }
+    }
 }
 
 /// Runs a test with a database, and with its address through a pooler; `settings`: of the pooler,
@@ -59,4 +90,10 @@ private func withPooler(
         try await body(address, address)
     }
     try PostgreSQLCluster.shared.drop(address)
+}
+
+extension DatabaseError {
+    fileprivate var isSharedSession: Bool {
+        if case .unusable(let reason) = self { reason.contains("pool_mode = session") } else { false }
+    }
 }

@@ -9,8 +9,8 @@ package struct ClusterIdentity: Sendable, Hashable {
     package let system: String
     package let timeline: UInt32
 
-    /// The first statement of each session: reads the server's identity, and the settings that
-    /// make a confirmed commit durable; makes the session's own settings.
+    /// The first statement of each session: reads the server's identity, its process, and the
+    /// settings that make a confirmed commit durable; makes the session's own settings.
     ///
     /// Reduces `search_path` to its first schema, so that names refer to no object of another one.
     /// Raises `synchronous_commit` if a role, a database or the server has it below a flush to the
@@ -22,6 +22,7 @@ package struct ClusterIdentity: Sendable, Hashable {
             current_setting('full_page_writes'),
             case when current_setting('synchronous_commit') in ('on', 'remote_write', 'remote_apply')
                 then current_setting('synchronous_commit') else set_config('synchronous_commit', 'on', false) end,
+            pg_backend_pid(), exists (select 1 from pg_prepared_statements),
             set_config('search_path',
                 coalesce(quote_ident((array_remove(current_schemas(false), 'pg_catalog'))[1]), '""') || ', pg_temp', false),
             \(settings.assignments)
@@ -32,7 +33,7 @@ package struct ClusterIdentity: Sendable, Hashable {
     /// Reads the result of the query; throws if the server must not be used.
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
-        guard PQntuples(result) == 1, PQnfields(result) > 5 else {
+        guard PQntuples(result) == 1, PQnfields(result) > 6 else {
             throw ConnectFailure("the server does not report its identity")
         }
         let values = (0..<5).map { String(cString: PQgetvalue(result, 0, $0)) }

@@ -109,6 +109,7 @@ final class ConnectAttempt: ReadinessHandler {
             defer { PQclear(result) }
             do throws(ConnectFailure) {
                 self.identity = try ClusterIdentity(result)
+                if GivenSession(result, of: connection).isUsed { throw ConnectFailure(GivenSession.sharedReason) }
             } catch {
                 return self.end(.failure(ConnectFailure("\(self.endpoint): \(error.reason)")))
             }
