@@ -1,7 +1,7 @@
 # Begin with `make demo` and `make test`. Each installs missing packages and works on a bare machine.
 
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
-TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light node-typescript nodejs openssl postgresql python3 strace
+TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
 E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc iproute2 mmdebstrap nghttp2-client podman prometheus runc \
 	slowhttptest squid systemd-container varnish wrk

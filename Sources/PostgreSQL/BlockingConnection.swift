@@ -4,17 +4,22 @@ internal import CPostgreSQL
 package final class BlockingConnection {
     private let connection: OpaquePointer
     private let identity: ClusterIdentity
+    let session: GivenSession
 
     /// Tries the hosts one after the other. Throws `DatabaseError.unavailable` if none takes
-    /// writes, or if a crash of the server may lose commits that it has confirmed.
+    /// writes, or if a crash of the server may lose commits that it has confirmed. Throws
+    /// `unusable` if a pooler shares sessions between clients.
     ///
     /// Its statements have no time limit.
     package convenience init(_ address: DatabaseAddress) throws(DatabaseError) {
         try self.init(address, hosts: address.hosts)
+        try self.refuseSharedSession(address, hosts: address.hosts)
     }
 
-    private init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
-        var parameters = address.parameters(hosts: hosts, SessionSettings())
+    /// Does not look for a pooler.
+    init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
+        let settings = SessionSettings()
+        var parameters = address.parameters(hosts: hosts, name: settings.name)
         // Applies to each of the hosts' addresses.
         parameters.append((name: "connect_timeout", value: "3"))
         let connection = withCStrings(parameters.map(\.name)) { names in
@@ -30,13 +35,14 @@ package final class BlockingConnection {
         }
         // libpq's own receiver writes to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
-        guard let result = PQexec(connection, ClusterIdentity.query) else {
+        guard let result = PQexec(connection, ClusterIdentity.query(settings)) else {
             PQfinish(connection)
             throw .unavailable(reason: "out of memory")
         }
         defer { PQclear(result) }
         do throws(ConnectFailure) {
             self.identity = try ClusterIdentity(result)
+            self.session = GivenSession(result, of: connection)
         } catch {
             PQfinish(connection)
             throw .unavailable(reason: error.reason)
@@ -52,7 +58,8 @@ package final class BlockingConnection {
     /// returns its identity.
     ///
     /// If no host qualifies, throws the `ClusterFault` of a refused host, or else
-    /// `DatabaseError.unavailable`.
+    /// `DatabaseError.unavailable`. Throws `unusable` as `init` does, also if other hosts qualify:
+    /// a pool would use all of them.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?
@@ -62,6 +69,7 @@ package final class BlockingConnection {
         for host in address.hosts {
             do throws(DatabaseError) {
                 let connection = try BlockingConnection(address, hosts: [host])
+                try connection.refuseSharedSession(address, hosts: [host])
                 guard case .refused(let kind) = ClusterGuard.verdict(of: connection.identity, after: newest) else {
                     return (connection, connection.identity)
                 }

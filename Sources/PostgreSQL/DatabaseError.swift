@@ -7,6 +7,9 @@ package enum DatabaseError: Error, Sendable, Hashable {
     case refused(code: String, message: String)
     /// The client could reach no server that takes writes; nothing is stored.
     case unavailable(reason: String)
+    /// The client must not use the server, or its pooler or role, as they are set up; nothing is
+    /// stored.
+    case unusable(reason: String)
     /// The connection was lost, or the server confirmed with a warning, after the work was sent:
     /// it may or may not be stored.
     case unknownOutcome(reason: String)
@@ -22,6 +25,7 @@ extension DatabaseError: CustomStringConvertible {
         switch self {
         case .refused(let code, let message): "the database refused a statement: \(message) (SQLSTATE \(code))"
         case .unavailable(let reason): "the database is unavailable: \(reason)"
+        case .unusable(let reason): "the database cannot be used: \(reason)"
         case .unknownOutcome(let reason): "the database may or may not have stored a transaction: \(reason)"
         case .busy: "the database is busy: too many statements wait"
         case .badColumn(let column): "column \(column) of a result has another type than expected, or is null"

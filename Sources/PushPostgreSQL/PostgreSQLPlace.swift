@@ -62,10 +62,14 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the table of migrations exists.
+    /// Whether the table of migrations exists. Throws if it does not, and the role may not create
+    /// it.
     package func isMade() throws(StoreError) -> Bool {
         do {
-            return try Schema.exists(self.connect())
+            let connection = try self.connect()
+            if try Schema.exists(connection) { return true }
+            try SchemaOwnership.checkCreation(connection)
+            return false
         } catch {
             throw StoreError(opening: self.description, error)
         }
@@ -136,6 +140,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
             try SchemaOwnership.check(connection)
             try SchemaComparison.check(connection, self.migrations)
             let applied = try Schema.applied(connection)
+            if !applied.missing(self.migrations).isEmpty { try SchemaOwnership.checkCreation(connection) }
             let damage = try Self.damage(connection)
             let hasTallies = damage.isEmpty && !applied.hashes.isEmpty
             return StoreInspection(

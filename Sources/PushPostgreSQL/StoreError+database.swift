@@ -15,6 +15,7 @@ extension StoreError {
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
             case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
             case .unavailable(let reason): .unavailable(reason: reason)
+            case .unusable(let reason): .failed(reason: reason)
             case .unknownOutcome(let reason): .unknownOutcome(reason: reason)
             case .badColumn: .undecodable
             }
@@ -41,6 +42,7 @@ extension StoreError {
     init(opening place: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error
+        case DatabaseError.unusable(let reason): self = .unusable(place: place, reason: reason)
         case DatabaseError.unavailable(let reason): self = .cannotOpen(place: place, reason: reason)
         case let error as DatabaseError: self = .cannotOpen(place: place, reason: "\(error)")
         case let error as VaultError: self = .cannotOpen(place: place, reason: error.description)

@@ -32,6 +32,9 @@ package enum StoreError: Error, CustomStringConvertible {
     /// or not.
     case unknownOutcome(reason: String)
     case cannotOpen(place: String, reason: String)
+    /// The database's server, or its pooler or role, is set up in a way that the store must not
+    /// use; an operator must change that.
+    case unusable(place: String, reason: String)
     case failed(reason: String)
     /// A row differs from the row that was written: the disk or a person has changed it.
     case damaged(row: String)
@@ -61,6 +64,7 @@ package enum StoreError: Error, CustomStringConvertible {
         case .unavailable(let reason): "the database is unavailable: \(reason)"
         case .unknownOutcome(let reason): "the database may or may not have stored the work: \(reason)"
         case .cannotOpen(let place, let reason): "cannot open \(place): \(reason)"
+        case .unusable(let place, let reason): "cannot use \(place): \(reason)"
         case .damaged(let row): "the database is damaged: \(row) cannot be decoded; run sealpost doctor"
         case .failed(let reason): "the database failed: \(reason)"
         }
@@ -87,7 +91,7 @@ extension StoreError {
     /// program.
     package var isConfiguration: Bool {
         switch self {
-        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .moved: true
+        case .tooNew, .changedMigration, .wrongKeyring, .wrongDayKeys, .moved, .unusable: true
         default: false
         }
     }

@@ -78,6 +78,37 @@ import Testing
         #expect(try BlockingConnection(self.address).query(isEmpty)[0].boolean(0))
     }
 
+    @Test func theErrorOfARoleThatMayNotCreateTablesHasARemedyThatWorks() throws {
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
+        try self.operate(
+            """
+            revoke create on schema public from public;
+            alter role <schema> in database <schema> set search_path = public
+            """
+        )
+        self.expectRefusal("the role <schema> may not create tables in the schema public of the database <schema>")
+        let error = #expect(throws: StoreError.self) { try place.isMade() }
+        #expect(error?.isConfiguration == true, "\(error as Any)")
+        let remedy = try #require("\(error as Any)".split(separator: "`").dropFirst().first)
+        try self.administrator.execute("alter schema public owner to pg_database_owner; \(remedy)")
+        try place.migrate()
+    }
+
+    /// The current schema is then that of temporary tables.
+    @Test func aSearchPathWithoutASchemaIsRefused() throws {
+        try self.operate("alter role <schema> in database <schema> set search_path = nowhere")
+        self.expectRefusal("the role <schema> finds no schema of its search_path in the database <schema>")
+    }
+
+    /// A database that needs no migration needs no right to create tables.
+    @Test func theRightToCreateTablesIsNeededOnlyForMigrations() throws {
+        let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
+        try place.migrate()
+        try self.operate("revoke create on schema <schema> from <schema>")
+        try place.migrate()
+        #expect(try place.inspect().missingMigrations.isEmpty)
+    }
+
     /// On PostgreSQL 14 every role may create functions in `public`.
     @Test func functionsOfOtherSchemasAreIgnored() throws {
         try self.operate(

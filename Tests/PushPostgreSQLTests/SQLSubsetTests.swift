@@ -36,8 +36,9 @@ import Testing
         // Each connection asks on which timeline its server writes.
         "ClusterIdentity.swift": [
             "pg_control_system", "pg_walfile_name", "pg_current_wal_insert_lsn", "current_setting", "set_config",
-            "quote_ident", "array_remove", "current_schemas",
+            "quote_ident", "array_remove", "current_schemas", "pg_backend_pid",
         ],
+        "BlockingConnection+pooler.swift": ["pg_backend_pid"],
         "PostgreSQLStore+sharing.swift": [
             "pg_wal_lsn_diff", "pg_current_wal_lsn", "inet_client_addr", "inet_server_addr",
         ],
@@ -51,7 +52,7 @@ import Testing
         "Schema.swift": ["to_regclass", "current_setting"],
         "SchemaOwnership.swift": [
             "current_database", "current_schema", "pg_has_role", "has_schema_privilege", "has_table_privilege",
-            "to_regclass", "oid",
+            "to_regclass", "oid", "quote_ident", "pg_my_temp_schema",
         ],
         "SchemaComparison.swift": [
             "current_schema", "pg_my_temp_schema", "format_type", "pg_get_expr", "pg_get_indexdef",

@@ -19,7 +19,8 @@ package final class TiedScript: Sendable {
         self.lifeline = pair[0]
         self.process = try ChildProcess(
             "/usr/bin/setsid",
-            ["/bin/sh", "-c", script, "sh"] + arguments,
+            // Its object kills the child process: the script is another one, and can clean up.
+            ["--fork", "/bin/sh", "-c", script, "sh"] + arguments,
             in: "/",
             environment: ["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"],
             descriptors: [pair[1]]

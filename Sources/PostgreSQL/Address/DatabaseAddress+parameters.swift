@@ -9,27 +9,29 @@ struct SessionSettings: Sendable {
     /// The longest that a transaction may be idle; `nil`: without limit.
     var idleLimit: Duration?
 
-    /// The settings in the notation of libpq's parameter `options`.
-    var options: String {
-        // The isolation is read committed, whatever the database's default is: the statements
-        // assume it.
-        var settings = [
-            #"default_transaction_isolation=read\ committed"#, "client_min_messages=warning",
-            // Each statement has its index, and one permanent plan. A plan made while tables are
-            // small must not scan them whole when they have grown. Planning costs more than most
-            // statements do.
-            "enable_seqscan=off", "plan_cache_mode=force_generic_plan", "jit=off",
-            // The server detects a client whose machine has failed, and ends its session.
-            "tcp_keepalives_idle=10", "tcp_keepalives_interval=5", "tcp_keepalives_count=3",
-        ]
-        for (name, limit) in [
+    /// The calls that make the settings, whatever the role, the database or a pooler has.
+    ///
+    /// The parameter `options` could not: a pooler such as PgBouncer refuses or ignores it.
+    var assignments: String {
+        let limits = [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
             ("idle_in_transaction_session_timeout", self.idleLimit),
-        ] {
-            if let limit { settings.append("\(name)=\(max(1, limit.milliseconds))") }
-        }
-        return settings.map { "-c \($0)" }.joined(separator: " ")
+        ]
+        return (Self.fixed + limits.map { ($0, $1.map { "\(max(1, $0.milliseconds))" } ?? "0") })
+            .map { "set_config('\($0)', '\($1)', false)" }.joined(separator: ", ")
     }
+
+    private static let fixed = [
+        // The isolation is read committed, whatever the database's default is: the statements
+        // assume it. A warning is the only sign that no replica has a commit.
+        ("default_transaction_isolation", "read committed"), ("client_min_messages", "warning"),
+        // Each statement has its index, and one permanent plan. A plan made while tables are
+        // small must not scan them whole when they have grown. Planning costs more than most
+        // statements do.
+        ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
+        // The server detects a client whose machine has failed, and ends its session.
+        ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
+    ]
 }
 
 extension Duration {
@@ -43,19 +45,19 @@ extension DatabaseAddress {
     /// The parameters of a connection to some of the hosts, for `PQconnectStartParams`;
     /// `addresses`: the hosts' numeric addresses, empty if libpq need not know them.
     ///
-    /// Sets every parameter that an environment variable could change.
+    /// Sets every parameter that an environment variable could change, except settings of the
+    /// session, which its first statement makes.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],
-        _ settings: SessionSettings
+        name: String
     ) -> [(name: String, value: String)] {
         var parameters = [
             ("host", hosts.map(\.name).joined(separator: ",")),
             ("port", hosts.map { "\($0.port)" }.joined(separator: ",")),
             ("dbname", self.database),
             ("target_session_attrs", "read-write"),
-            ("application_name", settings.name),
-            ("options", settings.options),
+            ("application_name", name),
             ("client_encoding", "UTF8"),
             ("gssencmode", "disable"),
             ("passfile", Self.noFile),

@@ -9,27 +9,31 @@ package struct ClusterIdentity: Sendable, Hashable {
     package let system: String
     package let timeline: UInt32
 
-    /// The first statement of each session: reads the server's identity, and the settings that
-    /// make a confirmed commit durable.
+    /// The first statement of each session: reads the server's identity, its process, and the
+    /// settings that make a confirmed commit durable; makes the session's own settings.
     ///
     /// Reduces `search_path` to its first schema, so that names refer to no object of another one.
     /// Raises `synchronous_commit` if a role, a database or the server has it below a flush to the
     /// disk. Calls only functions that every role may call. Does not read the checkpoint's
     /// timeline, which stays the older one for a while after a failover.
-    static let query = """
+    static func query(_ settings: SessionSettings) -> String {
+        """
         select system_identifier, pg_walfile_name(pg_current_wal_insert_lsn()), current_setting('fsync'),
             current_setting('full_page_writes'),
             case when current_setting('synchronous_commit') in ('on', 'remote_write', 'remote_apply')
                 then current_setting('synchronous_commit') else set_config('synchronous_commit', 'on', false) end,
+            pg_backend_pid(), exists (select 1 from pg_prepared_statements),
             set_config('search_path',
-                coalesce(quote_ident((array_remove(current_schemas(false), 'pg_catalog'))[1]), '""') || ', pg_temp', false)
+                coalesce(quote_ident((array_remove(current_schemas(false), 'pg_catalog'))[1]), '""') || ', pg_temp', false),
+            \(settings.assignments)
         from pg_control_system()
         """
+    }
 
     /// Reads the result of the query; throws if the server must not be used.
     init(_ result: OpaquePointer) throws(ConnectFailure) {
         guard PQresultStatus(result) == PGRES_TUPLES_OK else { throw ConnectFailure(ServerReport(result).message) }
-        guard PQntuples(result) == 1, PQnfields(result) == 6 else {
+        guard PQntuples(result) == 1, PQnfields(result) > 6 else {
             throw ConnectFailure("the server does not report its identity")
         }
         let values = (0..<5).map { String(cString: PQgetvalue(result, 0, $0)) }

@@ -7,6 +7,7 @@ final class ConnectAttempt: ReadinessHandler {
     typealias Completion = (Result<OpenedConnection, ConnectFailure>) -> Void
 
     private let endpoint: Endpoint
+    private let settings: SessionSettings
     private let loop: EventLoop
     private let limit: Duration
     private var connection: OpaquePointer?
@@ -17,8 +18,15 @@ final class ConnectAttempt: ReadinessHandler {
     private var hasAsked = false
     private var identity: ClusterIdentity?
 
-    init(_ endpoint: Endpoint, on loop: EventLoop, limit: Duration, completion: @escaping Completion) {
+    init(
+        _ endpoint: Endpoint,
+        _ settings: SessionSettings,
+        on loop: EventLoop,
+        limit: Duration,
+        completion: @escaping Completion
+    ) {
         self.endpoint = endpoint
+        self.settings = settings
         self.loop = loop
         self.limit = limit
         self.completion = completion
@@ -81,9 +89,8 @@ final class ConnectAttempt: ReadinessHandler {
         guard PQserverVersion(connection) >= 140_000 else {
             return self.end(.failure(ConnectFailure("\(self.endpoint): the server is older than PostgreSQL 14")))
         }
-        guard PQsetnonblocking(connection, 1) == 0, PQsendQuery(connection, ClusterIdentity.query) == 1 else {
-            return self.fail(connection)
-        }
+        guard PQsetnonblocking(connection, 1) == 0, PQsendQuery(connection, ClusterIdentity.query(self.settings)) == 1
+        else { return self.fail(connection) }
         self.hasAsked = true
         self.flush(connection)
     }
@@ -102,6 +109,7 @@ final class ConnectAttempt: ReadinessHandler {
             defer { PQclear(result) }
             do throws(ConnectFailure) {
                 self.identity = try ClusterIdentity(result)
+                if GivenSession(result, of: connection).isUsed { throw ConnectFailure(GivenSession.sharedReason) }
             } catch {
                 return self.end(.failure(ConnectFailure("\(self.endpoint): \(error.reason)")))
             }

@@ -80,7 +80,13 @@ final class ConnectRace {
     private func attempt(_ endpoint: Endpoint) {
         guard self.completion != nil, self.tried.insert(endpoint).inserted else { return }
         let connector = self.connector
-        let attempt = ConnectAttempt(endpoint, on: connector.loop, limit: connector.limit) { [weak self] outcome in
+        let settings = self.settings
+        let attempt = ConnectAttempt(
+            endpoint,
+            settings,
+            on: connector.loop,
+            limit: connector.limit
+        ) { [weak self] outcome in
             if let self {
                 self.take(outcome, from: endpoint)
             } else if case .success(let opened) = outcome {
@@ -89,7 +95,7 @@ final class ConnectRace {
         }
         self.running[endpoint] = attempt
         let addresses = endpoint.address.map { [$0] } ?? []
-        attempt.start(connector.address.parameters(hosts: [endpoint.host], addresses: addresses, self.settings))
+        attempt.start(connector.address.parameters(hosts: [endpoint.host], addresses: addresses, name: settings.name))
     }
 
     private func take(_ outcome: Result<OpenedConnection, ConnectFailure>, from endpoint: Endpoint) {

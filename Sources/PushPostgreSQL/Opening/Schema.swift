@@ -32,6 +32,7 @@ enum Schema {
         try Self.checkServer(connection)
         try SchemaOwnership.check(connection)
         if try !Self.missing(connection, migrations).isEmpty {
+            try SchemaOwnership.checkCreation(connection)
             try Self.createTables(connection)
             while let name = try Self.missing(connection, migrations).first {
                 try Self.runWithRetries(name, of: migrations, on: connection)

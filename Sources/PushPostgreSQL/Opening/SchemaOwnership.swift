@@ -2,7 +2,7 @@ internal import PostgreSQL
 internal import PushStore
 
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
-/// tables.
+/// tables, and whether the server's role can create its tables there.
 ///
 /// The server would call a function of such a role, and run the code of its trigger with the
 /// server's own rights.
@@ -23,7 +23,33 @@ enum SchemaOwnership {
         )
     }
 
+    /// Throws `DatabaseError.unusable` with the remedy if the role may not create tables.
+    ///
+    /// Since PostgreSQL 15 only the database's owner may do so in `public`. If no schema of the
+    /// `search_path` exists, the current one is that of temporary tables.
+    static func checkCreation(_ connection: BlockingConnection) throws {
+        let row = try connection.query(Self.creation)[0]
+        if try row.boolean(3) { return }
+        let (role, database, schema) = (try row.text(0), try row.text(1), try row.text(2))
+        let fault =
+            schema.isEmpty
+            ? "finds no schema of its search_path in the database \(database)"
+            : "may not create tables in the schema \(schema) of the database \(database)"
+        var remedy = "give the role a schema of its own, as docs/scale.md does"
+        if schema == "public" {
+            remedy = "run `alter database \(database) owner to \(role)` as an administrator, or \(remedy)"
+        }
+        throw DatabaseError.unusable(reason: "the role \(role) \(fault): \(remedy)")
+    }
+
     // MARK: - Private
+
+    private static let creation = """
+        select quote_ident(current_user), quote_ident(current_database()), coalesce(quote_ident(n.nspname), ''),
+            coalesce(has_schema_privilege(n.oid, 'create'), false)
+        from (select 1) as one left join pg_namespace n
+            on n.nspname = current_schema() and n.oid <> pg_my_temp_schema()
+        """
 
     /// The number 0 stands for `public`, the rights of all roles.
     private static let foreignRights = """
@@ -34,7 +60,9 @@ enum SchemaOwnership {
                 and (not pg_has_role(current_user, r.oid, 'member')
                     or (select m.rolsuper from pg_roles m where m.rolname = current_user))
             union all select 0::oid, 'public'),
-        place as (select n.oid, n.nspname::text as name, n.nspowner from pg_namespace n where n.nspname = current_schema()),
+        place as (
+            select n.oid, n.nspname::text as name, n.nspowner from pg_namespace n
+            where n.nspname = current_schema() and n.oid <> pg_my_temp_schema()),
         relation as (
             select c.oid, c.relname::text as name, c.relowner from pg_class c join place p on p.oid = c.relnamespace
             where c.relkind in ('r', 'p', 'S') and to_regclass('migration') is not null)

@@ -1,0 +1,27 @@
+internal import CPostgreSQL
+
+/// The server's session behind a connection, as its first statement found it.
+struct GivenSession {
+    /// Why the client must not use a session that other clients use, too.
+    static let sharedReason = """
+        a pooler before the database gives a client's transactions to different sessions, which other clients use, too \
+        (PgBouncer's pool_mode = transaction, or no server_reset_query): connect directly, or set pool_mode = session and \
+        server_reset_query = DISCARD ALL (docs/scale.md)
+        """
+
+    /// The number of the server's process.
+    let process: String
+    /// Whether another program accepts connections for the server: it cannot know the number of
+    /// the process, which it assigns later.
+    let isPooled: Bool
+    /// Whether another client has left its prepared statements. Statements of the same names
+    /// could then run in place of the client's own.
+    let isUsed: Bool
+
+    /// Reads the result of `ClusterIdentity.query`.
+    init(_ result: OpaquePointer, of connection: OpaquePointer) {
+        self.process = String(cString: PQgetvalue(result, 0, 5))
+        self.isPooled = self.process != "\(PQbackendPID(connection))"
+        self.isUsed = String(cString: PQgetvalue(result, 0, 6)) == "t"
+    }
+}
