@@ -1,7 +1,6 @@
 internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -19,9 +18,9 @@ final class APITransport: Sendable {
     private let transport: Transport
     /// Whether the server has accepted the password after a challenge. The next request then sends
     /// it without a challenge (RFC 7617 section 2.2). A lock, because calls run at the same time.
-    private let isLetIn = Mutex(false)
+    private let isLetIn = Locked(false)
     /// Whether this client has asked the server which account its name and password belong to.
-    private let isIdentified = Mutex(false)
+    private let isIdentified = Locked(false)
 
     init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options, own: OwnAccount) {
         self.own = own

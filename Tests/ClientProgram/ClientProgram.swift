@@ -2,7 +2,6 @@ import Cryptography
 import Foundation
 import PushAPI
 import PushClient
-import Synchronization
 
 /// A process with a client, for tests that need several processes or measure one. Its commands:
 ///
@@ -74,7 +73,7 @@ extension ClientProgram {
         let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
             content.body = item.payload?.text ?? ""
         }
-        let shown = Mutex(NotificationContent())
+        let shown = Locked(NotificationContent())
         await helper.deliver(PushMessage(id: id), placeholder: NotificationContent(body: "placeholder")) { content in
             shown.withLock { $0 = content }
         }

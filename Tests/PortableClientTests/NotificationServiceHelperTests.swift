@@ -2,7 +2,6 @@ import ClientPeers
 import Foundation
 import PushAPI
 import PushClientTesting
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -13,7 +12,7 @@ import Testing
 
     /// The delivered contents.
     private final class Shown: Sendable {
-        private let contents = Mutex<[NotificationContent]>([])
+        private let contents = Locked<[NotificationContent]>([])
 
         var all: [NotificationContent] { self.contents.withLock { $0 } }
         var handler: @Sendable (NotificationContent) -> Void {
@@ -79,7 +78,7 @@ import Testing
     /// The app's own count waits for something that never comes, and ignores cancellation.
     @Test func placeholderIsShownAfterTheTimeoutOfTheBadge() async {
         let id = self.server.add("text")
-        let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let hung = Locked<CheckedContinuation<Void, Never>?>(nil)
         let helper = self.helper(limit: .seconds(1)) { _ in
             await withCheckedContinuation { waiting in hung.withLock { $0 = waiting } }
             return 4

@@ -2,14 +2,13 @@ import ClientPeers
 import Foundation
 import PushAPI
 import PushClient
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
     /// Returns `id-1`, `id-2`, …, and answers 410 for retired ids.
     private final class Registry: Sendable {
-        let retired = Mutex<Set<String>>([])
-        private let count = Mutex(0)
+        let retired = Locked<Set<String>>([])
+        private let count = Locked(0)
 
         var script: ProtocolPeer.Script {
             { request, _ in

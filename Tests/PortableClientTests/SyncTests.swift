@@ -1,7 +1,6 @@
 import ClientPeers
 import Foundation
 import PushAPI
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -280,8 +279,8 @@ import Testing
     /// The deadline includes a second pass after a file was lost.
     @Test func aRefreshHasOneDeadline() async throws {
         let server = Self.server(3)
-        let ends = Mutex<[ContinuousClock.Instant?]>([])
-        let taken = Mutex<Set<String>>([])
+        let ends = Locked<[ContinuousClock.Instant?]>([])
+        let taken = Locked<Set<String>>([])
         let names = Counter()
         // Each token is valid for one request, so that each request needs another one.
         let script: ProtocolPeer.Script = { request, index in

@@ -3,7 +3,6 @@ import PushAPI
 import PushClient
 import PushClientTesting
 import PushTesting
-import Synchronization
 import Testing
 
 @testable import ExampleInbox
@@ -12,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
     /// Secrets in memory, in place of the keychain.
     private final class StoredSecrets: Secrets {
-        private let values = Mutex<[String: Data]>([:])
+        private let values = Locked<[String: Data]>([:])
 
         func read(_ name: String) throws -> Data? { self.values.withLock { $0[name] } }
         func write(_ secret: Data?, as name: String) throws { self.values.withLock { $0[name] = secret } }

@@ -1,6 +1,5 @@
 internal import Foundation
 public import PushAPI
-internal import Synchronization
 
 /// The work of a notification service extension: fetches the notification that a push names, and
 /// delivers its content exactly once and in time.
@@ -38,7 +37,7 @@ public final class NotificationServiceHelper: Sendable {
     private let fill: Fill
     /// The contents that are not delivered yet. A lock, because the system calls from threads of
     /// its own.
-    private let pending = Mutex<[UUID: Delivery]>([:])
+    private let pending = Locked<[UUID: Delivery]>([:])
 
     /// Each push calls `clients`, which returns one client for each account that is signed in.
     /// `limit` is the helper's part of the 30 seconds that the system allows. `badge` returns the
@@ -130,11 +129,11 @@ public final class NotificationServiceHelper: Sendable {
 final class Delivery: Sendable {
     let id = UUID()
     let placeholder: NotificationContent
-    private let handler: Mutex<(@Sendable (NotificationContent) -> Void)?>
+    private let handler: Locked<(@Sendable (NotificationContent) -> Void)?>
 
     init(_ placeholder: NotificationContent, _ handler: @escaping @Sendable (NotificationContent) -> Void) {
         self.placeholder = placeholder
-        self.handler = Mutex(handler)
+        self.handler = Locked(handler)
     }
 
     /// Only the first call has an effect.

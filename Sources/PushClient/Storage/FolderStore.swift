@@ -1,6 +1,5 @@
 internal import Bytes
 internal import Foundation
-internal import Synchronization
 
 #if canImport(CryptoKit)
     internal import CryptoKit
@@ -19,7 +18,7 @@ final class FolderStore: EntryStore {
     private let contents: SymmetricKey
     private let limits: StoreLimits
     /// A lock, held while the folder is created, once for each process.
-    private let isPrepared = Mutex(false)
+    private let isPrepared = Locked(false)
 
     init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
         self.folder = folder
