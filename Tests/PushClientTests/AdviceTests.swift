@@ -14,8 +14,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AdviceTests {
     private typealias Advice = PushClient.Advice
 
-    private static func interference(_ kind: Interference.Kind) -> PushClientError {
-        .interference(Interference(kind: kind, expected: "a", seen: nil, status: 200, path: "/"))
+    private static func interference(_ kind: Interference.Kind, status: Int = 200) -> PushClientError {
+        .interference(Interference(kind: kind, expected: "a", seen: nil, status: status, path: "/"))
     }
 
     // MARK: Domains
@@ -95,6 +95,16 @@ import Testing
     ])
     func eachErrorHasItsAdvice(error: PushClientError, advice: PushClient.Advice) {
         #expect(Advice(for: error) == advice)
+    }
+
+    /// The load balancers of a service answer in its place during an outage.
+    @Test(arguments: [
+        (200, PushClient.Advice.captivePortal), (302, .captivePortal), (401, .captivePortal), (403, .captivePortal),
+        (511, .captivePortal), (407, .proxy), (408, .wait), (421, .wait), (429, .wait), (500, .wait), (502, .wait),
+        (503, .wait), (504, .wait), (404, .interference), (400, .interference), (103, .interference),
+    ])
+    func adviceWithoutAnEchoDependsOnTheStatus(status: Int, advice: PushClient.Advice) {
+        #expect(Advice(for: Self.interference(.missingEcho, status: status)) == advice)
     }
 
     @Test(arguments: [
