@@ -56,6 +56,24 @@ import Testing
         }
     }
 
+    /// The server's times have seconds only, and ids are random.
+    @Test func notificationsOfOneSecondKeepTheServersOrder() async throws {
+        let server = ListServer()
+        for id in [30, 10, 40, 20] as [Int64] { server.put(id, Samples.item(id)) }
+        try await ProtocolPeer.run(server.script) { peer, client in
+            #expect(try await client.sync().value.notifications.map(\.id) == [30, 10, 40, 20])
+            // A change keeps the place; a later notification comes last, also if its push was first.
+            peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(50))) }
+            _ = try await client.notification(50)
+            server.put(10, Samples.item(10, isRead: true))
+            server.put(60, Samples.item(60))
+            peer.play(server.script)
+            server.put(50, Samples.item(50))
+            #expect(try await client.sync().value.notifications.map(\.id) == [30, 10, 40, 20, 60, 50])
+            #expect(try await client.cachedInbox().notifications.map(\.id) == [30, 10, 40, 20, 60, 50])
+        }
+    }
+
     @Test(arguments: [1, 2, 7, 100])
     func furtherPagesAreFetchedOnlyWhileThereAreMore(pageSize: Int) async throws {
         let server = Self.server(20)

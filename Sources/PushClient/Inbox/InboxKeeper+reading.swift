@@ -31,9 +31,9 @@ extension InboxKeeper {
     ) {
         let (snapshot, items) = try self.items()
         let pending = snapshot.index.pending
-        let visible = items.map { (unstored[$0.id] ?? $0).after(pending[$0.id]) }
+        let visible = items.sorted { $0.place < $1.place }.map(\.item)
+            .map { (unstored[$0.id] ?? $0).after(pending[$0.id]) }
             .filter { $0.expiresAt > now && pending[$0.id] != .dismiss }
-            .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
         let mark = snapshot.index.mark(of: Self.syncConsumer)
         let changes = InboxChanges(snapshot, since: mark, consumer: Self.syncConsumer)
         let inbox = Inbox(
@@ -77,14 +77,14 @@ extension InboxKeeper {
 
     /// Reads all cached items. Drops items whose file is lost, and the cursor with them, so that
     /// the next sync fetches everything.
-    private func items() throws -> (Account.Snapshot, [NotificationItem]) {
-        var read: [EntryName: NotificationItem] = [:]
+    private func items() throws -> (Account.Snapshot, [CachedItem]) {
+        var read: [EntryName: CachedItem] = [:]
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
             let names = snapshot.index.names
             var lost: [EntryName] = []
             for name in names where read[name] == nil {
-                if let cached = try self.account.item(name) { read[name] = cached.item } else { lost.append(name) }
+                if let cached = try self.account.item(name) { read[name] = cached } else { lost.append(name) }
             }
             if lost.isEmpty { return (snapshot, names.compactMap { read[$0] }) }
             // Another process may have replaced the files during the read. If none has, they are
@@ -100,6 +100,11 @@ extension InboxKeeper {
         }
         throw Account.Busy()
     }
+}
+
+extension CachedItem {
+    /// Sorts the oldest first, and within a second as the server's list has them.
+    fileprivate var place: (Date, Int64, Int64) { (self.item.createdAt, self.order ?? .max, self.item.id) }
 }
 
 extension NotificationItem {

@@ -75,8 +75,9 @@ actor InboxKeeper {
             if let serverTime, cached.item.expiresAt <= serverTime { return nil }
             guard draft.isUntouched(id, since: before) else { return nil }
             // For the same content only the date is new: the app sees no change.
-            if draft.item(id)?.item == cached.item { return draft.index.name(of: id) }
-            draft.put(cached)
+            let earlier = draft.item(id)
+            if earlier?.item == cached.item { return draft.index.name(of: id) }
+            draft.put(CachedItem(cached.item, tag: cached.tag, date: cached.date, order: earlier?.order))
             return nil
         }
         if let name { self.confirm(name, cached.date) }
@@ -87,7 +88,7 @@ actor InboxKeeper {
         try self.change { draft in
             for id in ids where draft.isUntouched(id, since: before) {
                 guard let cached = draft.item(id), cached.item.isRead != isRead else { continue }
-                draft.put(CachedItem(cached.item.read(isRead), date: cached.date))
+                draft.put(cached.with(cached.item.read(isRead)))
             }
         }
     }
