@@ -20,8 +20,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The task was
     /// refused.
     case outboxFull
-    /// Certificate keys are pinned on a system that gives no access to certificates. The client
-    /// has sent nothing.
+    /// Certificate keys are pinned on a system that gives no access to certificates, or with
+    /// ``PushClient/Options/exchange``. The client has sent nothing.
     case pinningUnavailable
     /// The server's URL is not an HTTP URL with a host.
     case invalidServer

@@ -10,16 +10,12 @@ final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
 
-    init(
-        configuration: URLSessionConfiguration,
-        trust: PushClient.ServerTrust,
-        certificate: URLCredential?
-    ) {
+    init(_ options: PushClient.Options) {
         precondition(
-            configuration.identifier == nil,
+            options.configuration.identifier == nil,
             "a session in the background answers no call: give another configuration"
         )
-        let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
+        let configuration = options.configuration.copy() as? URLSessionConfiguration ?? .ephemeral
         // A cached body would echo the token of an earlier request.
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -31,7 +27,7 @@ final class Transport: Sendable {
         #endif
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
-        self.delegate = SessionDelegate(trust: trust, certificate: certificate)
+        self.delegate = SessionDelegate(trust: options.serverTrust, certificate: options.clientCertificate)
         #if canImport(FoundationNetworking)
             let queue: OperationQueue? = BoundedQueue()
         #else

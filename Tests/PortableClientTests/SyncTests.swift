@@ -62,7 +62,8 @@ import Testing
         for id in [30, 10, 40, 20] as [Int64] { server.put(id, Samples.item(id)) }
         try await ProtocolPeer.run(server.script) { peer, client in
             #expect(try await client.sync().value.notifications.map(\.id) == [30, 10, 40, 20])
-            // A change keeps the place; a later notification comes last, also if its push was first.
+            // A change keeps the place; a later notification comes last, also if its push was
+            // first.
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(50))) }
             _ = try await client.notification(50)
             server.put(10, Samples.item(10, isRead: true))
