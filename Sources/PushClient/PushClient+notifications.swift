@@ -132,16 +132,7 @@ extension PushClient {
         now: Date
     ) async throws -> NotificationItem {
         let item = try answer.item(id)
-        // All signed answers are `no-store`, for proxies' caches. The item itself says whether the
-        // client may store it.
-        let json = answer.json ?? .null
-        let isStorable = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
-        let cached = CachedItem(
-            isStorable ? item : item.withoutPayload,
-            tag: isStorable ? answer.fields.tag : nil,
-            date: now
-        )
-        try await self.inbox.take(cached, requestedAt: before, serverTime: answer.fields.serverTime)
+        try await self.cache(item, answer.json ?? .null, of: answer, requestedAt: before, now: now)
         return item
     }
 }

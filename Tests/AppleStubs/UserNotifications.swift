@@ -10,6 +10,28 @@ open class UNNotificationContent: NSObject {
     public var threadIdentifier: String { "" }
     public var categoryIdentifier: String { "" }
     public var userInfo: [AnyHashable: Any] { [:] }
+    public var sound: UNNotificationSound? { nil }
+    public var interruptionLevel: UNNotificationInterruptionLevel { .active }
+    public var relevanceScore: Double { 0 }
+    public var targetContentIdentifier: String? { nil }
+    public var attachments: [UNNotificationAttachment] { [] }
+}
+
+public struct UNNotificationSoundName: Sendable {
+    public init(_ rawValue: String) {}
+}
+
+public final class UNNotificationSound: NSObject, Sendable {
+    public class var `default`: UNNotificationSound { UNNotificationSound(named: UNNotificationSoundName("")) }
+    public init(named name: UNNotificationSoundName) {}
+}
+
+public enum UNNotificationInterruptionLevel: UInt, Sendable {
+    case passive, active, timeSensitive, critical
+}
+
+public final class UNNotificationAttachment: NSObject {
+    public init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws {}
 }
 
 open class UNMutableNotificationContent: UNNotificationContent {
@@ -35,6 +57,30 @@ open class UNMutableNotificationContent: UNNotificationContent {
     }
     override public var categoryIdentifier: String {
         get { "" }
+        set {}
+    }
+    override public var userInfo: [AnyHashable: Any] {
+        get { [:] }
+        set {}
+    }
+    override public var sound: UNNotificationSound? {
+        get { nil }
+        set {}
+    }
+    override public var interruptionLevel: UNNotificationInterruptionLevel {
+        get { .active }
+        set {}
+    }
+    override public var relevanceScore: Double {
+        get { 0 }
+        set {}
+    }
+    override public var targetContentIdentifier: String? {
+        get { nil }
+        set {}
+    }
+    override public var attachments: [UNNotificationAttachment] {
+        get { [] }
         set {}
     }
 }

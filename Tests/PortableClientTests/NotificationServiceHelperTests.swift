@@ -45,6 +45,59 @@ import Testing
         #expect(self.shown.all == [content])
     }
 
+    @Test func aPushIsOneRequest() async {
+        let id = self.server.add("text")
+        await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.server.requests.filter { $0.hasPrefix("GET /api/notifications") } == ["GET /api/notifications"])
+    }
+
+    @Test func theContentIsFilledAfterADownload() async {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        let file = URL(fileURLWithPath: "/tmp/image.png")
+        let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
+            // In place of a download.
+            await Task.yield()
+            content.body = item.payload?.text ?? "none"
+            content.attachments = [.init(file: file)]
+            (content.sound, content.interruptionLevel) = (.named("bell.caf"), .timeSensitive)
+            content.userInfo = ["page": "results"]
+        }
+        await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        let content = self.shown.all.first
+        #expect(content?.attachments.map(\.file) == [file])
+        #expect(content?.sound == .named("bell.caf") && content?.interruptionLevel == .timeSensitive)
+        #expect(content?.userInfo == ["page": "results"])
+    }
+
+    @Test func aCachedNotificationIsShownWithoutANetwork() async throws {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        _ = try await client.preview(id)
+        self.server.network = .offline
+        await self.helper([client]).deliver(
+            PushMessage(id: id),
+            placeholder: Self.placeholder,
+            to: self.shown.handler
+        )
+        #expect(self.shown.all.map(\.body) == ["text"])
+    }
+
+    @Test func aRecalledNotificationHasNoPreview() async throws {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        #expect(try await client.preview(id)?.payload?.text == "text")
+        self.server.recall(id)
+        #expect(try await client.preview(id) == nil)
+        #expect(try await client.cachedNotification(id) == nil)
+    }
+
+    @Test func aPreviewLeavesAReadOncePayload() async throws {
+        let id = self.server.add(.string("code"), isReadOnce: true)
+        let item = try #require(try await self.server.client().preview(id))
+        #expect(item.isReadOnce && item.payload == nil)
+    }
+
     @Test func badgeOfThePushStaysUnlessTheAppSetsOne() async {
         let id = self.server.add("text")
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)

@@ -29,7 +29,10 @@ public import PushAPI
 /// ```
 public final class NotificationServiceHelper: Sendable {
     /// Writes the text of an item into the placeholder's content.
-    public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) -> Void
+    ///
+    /// It may wait, such as for the download of an image. If it takes longer than the helper's
+    /// limit, the placeholder is shown: give a download a shorter timeout.
+    public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) async -> Void
 
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
@@ -115,9 +118,9 @@ public final class NotificationServiceHelper: Sendable {
     ) async -> NotificationContent? {
         // A proxy may have written the failure, so its text is not shown: the placeholder says
         // where to look.
-        guard let item = try? await client.preview(id) else { return nil }
+        guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
-        self.fill(item, &content)
+        await self.fill(item, &content)
         // The badge is the icon's number, not this notification's: it is read after the item is
         // cached.
         if let badge = await self.badge(client) { content.badge = badge }
@@ -154,20 +157,5 @@ extension PushClient {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.
         return try? await self.inbox.unreadCount(now: self.now())
-    }
-
-    /// The item to show before its user opens the app; `nil` if it must wait.
-    ///
-    /// A read-once item is not fetched: its minute would begin, and the app would find nothing
-    /// when the user taps it. A list request for this one id reveals whether it is read-once,
-    /// without fetching the payload.
-    func preview(_ id: Int64) async throws -> NotificationItem? {
-        var request = APIRequest("GET", Paths.notifications)
-        request.query = [URLQueryItem(name: "ids", value: String(id))]
-        let answer = try await self.api.call(request)
-        guard case .array(let items)? = answer.json?["Notifications"] else { throw answer.unexpected("a list") }
-        guard let item = items.lazy.compactMap(NotificationItem.init).first(where: { $0.id == id }), !item.isReadOnce
-        else { return nil }
-        return try await self.notification(id).value
     }
 }
