@@ -108,7 +108,43 @@ public struct UNAuthorizationOptions: OptionSet, Sendable {
     public static let alert = UNAuthorizationOptions(rawValue: 4)
 }
 
+public final class UNNotification: NSObject {
+    public var request: UNNotificationRequest { UNNotificationRequest() }
+}
+
+public final class UNNotificationResponse: NSObject {
+    public var notification: UNNotification { UNNotification() }
+}
+
+public struct UNNotificationPresentationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+
+    public static let sound = UNNotificationPresentationOptions(rawValue: 2)
+    public static let list = UNNotificationPresentationOptions(rawValue: 8)
+    public static let banner = UNNotificationPresentationOptions(rawValue: 16)
+}
+
+public protocol UNUserNotificationCenterDelegate: NSObject {
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter,
+        willPresent notification: UNNotification,
+        withCompletionHandler completionHandler: @escaping (UNNotificationPresentationOptions) -> Void
+    )
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter,
+        didReceive response: UNNotificationResponse,
+        withCompletionHandler completionHandler: @escaping () -> Void
+    )
+}
+
 public final class UNUserNotificationCenter: NSObject, Sendable {
+    public var delegate: (any UNUserNotificationCenterDelegate)? {
+        get { nil }
+        set {}
+    }
+    public func getDeliveredNotifications(completionHandler: @escaping @Sendable ([UNNotification]) -> Void) {}
     public class func current() -> UNUserNotificationCenter { UNUserNotificationCenter() }
     public func requestAuthorization(options: UNAuthorizationOptions = []) async throws -> Bool { false }
     public func setBadgeCount(_ newBadgeCount: Int) async throws {}

@@ -148,6 +148,37 @@ import Testing
         }
     }
 
+    @Test func aTapOpensTheMessageAndLowersTheBadge() async throws {
+        let id = self.server.add("Your result is in.")
+        self.server.add("Another.")
+        let model = await self.signedIn()
+        var changes: [(unread: Int, gone: Set<Int64>)] = []
+        model.onChange = { changes.append(($0, $1)) }
+        try await self.run(model) { model.age == .upToDate }
+        #expect(changes.last?.unread == 2)
+        await model.open(PushMessage(id: id))
+        #expect(model.opened?.payload?.text == "Your result is in.")
+        #expect(changes.last?.unread == 1 && changes.last?.gone.contains(id) == true)
+        await model.signOut()
+        #expect(changes.last?.unread == 0 && model.opened == nil)
+    }
+
+    @Test func aTapOnAReadOnceMessageErasesIt() async throws {
+        let id = self.server.add(.string("code"), isReadOnce: true)
+        let model = await self.signedIn()
+        await model.open(PushMessage(id: id))
+        #expect(model.opened?.payload?.text == "code")
+        #expect(self.server.notifications.isEmpty)
+    }
+
+    /// The keychain outlives an uninstalled app.
+    @Test func aReinstalledAppIsNotSignedIn() async throws {
+        _ = await self.signedIn()
+        try FileManager.default.removeItem(at: self.place.folder)
+        #expect(self.secrets.names.contains("token"))
+        #expect(!InboxModel(self.place).isSignedIn)
+    }
+
     @Test func aWrongPasswordIsReported() async {
         self.server.takesCredentials = false
         let model = await self.signedIn()

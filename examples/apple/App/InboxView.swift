@@ -7,6 +7,14 @@ struct InboxView: View {
 
     var body: some View {
         List {
+            if let item = self.model.opened {
+                Section {
+                    MessageRow(item: item)
+                    Button("Close") { self.model.close() }
+                } footer: {
+                    Text("Opened from its notification.")
+                }
+            }
             Section {
                 ForEach(self.model.notifications) { item in
                     MessageRow(item: item).swipeActions {
