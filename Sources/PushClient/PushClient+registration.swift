@@ -52,7 +52,7 @@ extension PushClient {
         if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
         if self.isDeviceShared { members.append(.init("Shared", .bool(true))) }
         let body = JSONValue.object(members)
-        let id = try await self.put(body, handle: handle)
+        let id = try await BackgroundTime.during("registers for pushes") { try await self.put(body, handle: handle) }
         let fingerprint = StoredRegistration.fingerprint(
             platform: platform,
             handle: handle,

@@ -54,7 +54,12 @@ extension PushClient {
                 account: account
             )
         }
-        return try await CallDeadline.within(self.deadline) {
+        return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
+    }
+
+    /// `unstored` is the order if the store could not write it.
+    private func endAtServer(_ unstored: SignOutOrder?) async throws -> Bool {
+        try await CallDeadline.within(self.deadline) {
             if let unstored { return await self.signOuts.carryOut(unstored, at: self.server, self.options) }
             return try await self.signOuts.finish(at: self.server, self.options)
         }
