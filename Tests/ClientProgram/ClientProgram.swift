@@ -8,6 +8,7 @@ import PushClient
 ///     nothing                           the empty process, with its memory
 ///     fetch SERVER FOLDER ID LIMIT      one notification as in an extension, with the memory
 ///     show SERVER FOLDER ID LIMIT       the same as a notification, with its badge
+///     sync SERVER FOLDER                the number of notifications after a sync
 ///     advise SERVER FOLDER              the advice for a fetch that fails
 ///     sign-out SERVER FOLDER            whether the server has ended the session
 ///     work SERVER KEY FOLDER NAME SEED  random steps until it is killed
@@ -30,6 +31,9 @@ import PushClient
             print(await Self.show(Array(arguments[2...])))
             print(try memory.peak())
         case "advise" where arguments.count == 4: print(await Self.advise(arguments[2], folder: arguments[3]))
+        case "sync" where arguments.count == 4:
+            let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
+            print(try await client.sync().value.notifications.count)
         case "sign-out" where arguments.count == 4:
             let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
             print(try await client.signOut())
