@@ -13,6 +13,11 @@ extension PushClient {
     /// returns it again for one minute only, in case an answer is lost. Show or store it, then
     /// call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
+        let task = try await self.inbox.read().index.pending[id]
+        return try await self.fetch(id).map { $0.after(task) }
+    }
+
+    private func fetch(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let (before, now) = (try await self.inbox.read(), self.now())
         let cached = try await self.inbox.item(id, now: now)?.cached
         do {

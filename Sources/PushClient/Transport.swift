@@ -25,6 +25,8 @@ final class Transport: Sendable {
             // system needs the storage for those of a proxy.
             configuration.urlCredentialStorage = nil
         #endif
+        // Each exchange has a limit of its own; the default of a minute may end a silent stream.
+        configuration.timeoutIntervalForRequest = 7 * 86400
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
         self.delegate = SessionDelegate(trust: options.serverTrust, certificate: options.clientCertificate)

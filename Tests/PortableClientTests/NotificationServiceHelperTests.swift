@@ -192,6 +192,24 @@ import Testing
         #expect(self.shown.all.map(\.body) == ["of bob", "of alice", Self.placeholder.body, Self.placeholder.body])
     }
 
+    @Test func theBadgeCountsAllAccounts() async throws {
+        let other = TestServer()
+        other.add("of bob")
+        var clients: [PushClient] = []
+        for server in [self.server, other] {
+            var options = server.options
+            options.isDeviceShared = true
+            let client = server.client(options: options)
+            try await client.register(platform: "apns", handle: Data([1, 2]))
+            _ = try await client.sync()
+            clients.append(client)
+        }
+        let id = self.server.add("of alice")
+        let helper = NotificationServiceHelper(clients: { [clients] in clients }) { _, _ in }
+        await helper.deliver(self.server.push(of: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all.map(\.badge) == [2])
+    }
+
     @Test func concurrentPushesAreEachShownOnce() async {
         let ids = (0..<20).map { self.server.add("payload \($0)") }
         let helper = self.helper()

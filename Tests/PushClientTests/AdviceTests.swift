@@ -87,7 +87,7 @@ import Testing
         (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signIn),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.internalError)), .wait),
         (.problem(Problem(.forbidden)), .refused), (.pinningUnavailable, .unavailable), (.invalidServer, .unavailable),
-        (.outboxFull, .offline),
+        (.outboxFull, .offline), (.storage("full"), .storage),
         (interference(.missingEcho), .captivePortal), (interference(.redirect), .captivePortal),
         (interference(.wrongEcho), .interference), (interference(.truncated), .interference),
         (interference(.signature), .update), (interference(.wrongClock), .clock),
@@ -111,6 +111,7 @@ import Testing
         (URLError.Code.notConnectedToInternet, PushClient.Advice.offline), (.timedOut, .offline),
         (.cannotFindHost, .offline), (.serverCertificateHasBadDate, .clock), (.serverCertificateNotYetValid, .clock),
         (.serverCertificateUntrusted, .captivePortal), (.serverCertificateHasUnknownRoot, .captivePortal),
+        (.clientCertificateRejected, .refused), (.appTransportSecurityRequiresSecureConnection, .unavailable),
     ])
     func eachNetworkErrorHasItsAdvice(code: URLError.Code, advice: PushClient.Advice) {
         #expect(Advice(for: URLError(code)) == advice)

@@ -170,6 +170,17 @@ import Testing
         }
     }
 
+    @Test func aTaskOnAFullDiskIsAStorageError() async throws {
+        try await ScriptedPeer.run(Self.script) { peer in
+            let store = LimitedStore()
+            let client = try await Self.client(peer, store)
+            store.limit.withLock { $0.isFull = true }
+            await #expect(throws: PushClientError.storage("NSCocoaErrorDomain 640")) {
+                try await client.outbox.dismiss(7)
+            }
+        }
+    }
+
     /// After any last step, the next process finds the account as it was, or nothing of it.
     @Test(arguments: [true, false]) func aKilledSignOutLeavesTheWholeAccountOrNothing(isFull: Bool) async throws {
         var outcomes: Set<Int> = []

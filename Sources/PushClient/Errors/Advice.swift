@@ -38,6 +38,8 @@ extension PushClient {
         case wait
         /// The server refuses.
         case refused
+        /// The device cannot store anything.
+        case storage
         /// The app is set up in a way that cannot work on this device.
         case unavailable
 
@@ -69,6 +71,7 @@ extension PushClient {
             case .signIn: "You are signed out. Sign in again."
             case .wait: "The server is busy. Try again later."
             case .refused: "The server does not allow this."
+            case .storage: "This device cannot store messages. Make some room, then try again."
             case .unavailable: "This app cannot do this here. It needs an update."
             }
         }
@@ -81,6 +84,7 @@ extension PushClient {
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
             // The device was offline for long.
             case .outboxFull: self = .offline
+            case .storage: self = .storage
             case .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys: self = .unavailable
             }
         }
@@ -114,6 +118,9 @@ extension PushClient {
             case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
             // Captive portals answer for every host, with a certificate of their own.
             case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .captivePortal
+            case .clientCertificateRequired, .clientCertificateRejected: self = .refused
+            // The app's own settings refuse the server's address.
+            case .appTransportSecurityRequiresSecureConnection: self = .unavailable
             default: self = .offline
             }
         }

@@ -16,7 +16,7 @@ extension InboxKeeper {
             // Another process may have replaced the file. If none has, the file is damaged.
             if self.account.latest == snapshot.commit { return nil }
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 
     func changes(since mark: Int64?, consumer: String) throws -> InboxChanges {
@@ -66,7 +66,7 @@ extension InboxKeeper {
             // Another process may have replaced the file meanwhile.
             if self.account.latest == snapshot.commit { return nil }
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 
     /// A cached notification with the outbox's tasks applied.
@@ -98,7 +98,7 @@ extension InboxKeeper {
                 }
             }
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 }
 
@@ -109,7 +109,7 @@ extension CachedItem {
 
 extension NotificationItem {
     /// The item after a task has been carried out.
-    fileprivate func after(_ task: OutboxTask.Kind?) -> NotificationItem {
+    func after(_ task: OutboxTask.Kind?) -> NotificationItem {
         switch task {
         case .read: self.read(true)
         case .unread: self.read(false)

@@ -37,7 +37,7 @@ actor InboxKeeper {
         } catch let error as PushClientError {
             throw error
         } catch {
-            return try self.account.readInMemory()
+            return try PushClientError.storing { try self.account.readInMemory() }
         }
     }
 
@@ -122,7 +122,7 @@ actor InboxKeeper {
 
     private func change<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         defer { self.ring() }
-        return try self.account.change(change)
+        return try PushClientError.storing { try self.account.change(change) }
     }
 
     // MARK: - Waiting

@@ -5,8 +5,8 @@ extension PushClient {
     /// The cached inbox, at once and without network: show it, then ``sync()``.
     ///
     /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will report,
-    /// including the work of extensions. It throws only ``PushClientError/signedOut``, except if a
-    /// store changes all the time.
+    /// including the work of extensions. It throws ``PushClientError/signedOut`` and
+    /// ``PushClientError/storage(_:)``.
     public func cachedInbox() async throws -> Inbox {
         await self.inbox.prepare()
         return try await self.inbox.inbox(now: self.now()).inbox
@@ -51,7 +51,7 @@ extension PushClient {
             try await self.inbox.take(changes)
             return inbox
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 
     // MARK: - Changes

@@ -24,9 +24,8 @@ extension Outbox {
             try await self.run()
         } catch PushClientError.busy {
         } catch PushClientError.problem {
-        } catch let error where error is PushClientError || error is CancellationError || error.allowsCached {
-            throw error
-        } catch {}
+        } catch PushClientError.storage {
+        }
     }
 
     private func run() async throws {

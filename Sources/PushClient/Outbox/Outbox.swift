@@ -34,8 +34,8 @@ public struct Outbox: Sendable {
     /// Marks a notification as read or unread.
     ///
     /// This and the other tasks are stored when the call returns. It throws
-    /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and the file system's error if
-    /// the task cannot be written.
+    /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and
+    /// ``PushClientError/storage(_:)`` if the task cannot be written.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
         try await self.client.inbox.enqueue(OutboxTask(isRead ? .read : .unread, id: id))
     }

@@ -36,7 +36,7 @@ public final class NotificationServiceHelper: Sendable {
 
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
-    private let badge: @Sendable (PushClient) async -> Int?
+    private let badge: (@Sendable (PushClient) async -> Int?)?
     private let fill: Fill
     /// The contents that are not delivered yet. A lock, because the system calls from threads of
     /// its own.
@@ -44,12 +44,12 @@ public final class NotificationServiceHelper: Sendable {
 
     /// Each push calls `clients`, which returns one client for each account that is signed in.
     /// `limit` is the helper's part of the 30 seconds that the system allows. `badge` returns the
-    /// number on the icon; `nil` leaves the push's own number. By default it is the number of the
-    /// account's unread notifications, once all of them are cached.
+    /// number on the icon; `nil` leaves the push's own number. By default it is the number of
+    /// unread notifications of all accounts, once all of them are cached.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
-        badge: @escaping @Sendable (PushClient) async -> Int? = { await $0.cachedBadge() },
+        badge: (@Sendable (PushClient) async -> Int?)? = nil,
         fill: @escaping Fill
     ) {
         self.clients = clients
@@ -103,17 +103,29 @@ public final class NotificationServiceHelper: Sendable {
 
     /// Returns `nil` if only the placeholder can be shown, or the time is over.
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
-        guard let client = PushClient.recipient(of: push, among: self.clients()) else { return nil }
+        let clients = self.clients()
+        guard let client = PushClient.recipient(of: push, among: clients) else { return nil }
         // The app's closures may ignore cancellation, and the system does not wait. Without a
         // content in time the placeholder is shown.
         return try? await CallDeadline.race(within: self.limit) {
-            await self.content(of: push.id, client, delivery.placeholder)
+            await self.content(of: push.id, client, among: clients, delivery.placeholder)
         }
+    }
+
+    private func count(_ client: PushClient, among clients: [PushClient]) async -> Int? {
+        if let badge { return await badge(client) }
+        var count = 0
+        for client in clients {
+            guard let badge = await client.cachedBadge() else { return nil }
+            count += badge
+        }
+        return count
     }
 
     private func content(
         of id: Int64,
         _ client: PushClient,
+        among clients: [PushClient],
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
         // A proxy may have written the failure, so its text is not shown: the placeholder says
@@ -123,7 +135,7 @@ public final class NotificationServiceHelper: Sendable {
         await self.fill(item, &content)
         // The badge is the icon's number, not this notification's: it is read after the item is
         // cached.
-        if let badge = await self.badge(client) { content.badge = badge }
+        if let badge = await self.count(client, among: clients) { content.badge = badge }
         return content
     }
 }
