@@ -163,6 +163,16 @@ import Testing
         #expect(changes.last?.unread == 0 && model.opened == nil)
     }
 
+    @Test func olderMessagesAreShownPageByPage() async throws {
+        for number in 0..<150 { self.server.add("\(number)") }
+        let model = await self.signedIn()
+        try await self.run(model) { model.age == .upToDate }
+        #expect(model.notifications.count == 100 && model.hasOlder)
+        #expect(model.notifications.first?.payload?.text == "149")
+        await model.showOlder()
+        #expect(model.notifications.count == 150 && !model.hasOlder)
+    }
+
     @Test func aTapOnAReadOnceMessageErasesIt() async throws {
         let id = self.server.add(.string("code"), isReadOnce: true)
         let model = await self.signedIn()

@@ -3,8 +3,8 @@ internal import PushAPI
 
 /// The cached inbox of one account, which other processes may change at the same time.
 ///
-/// An actor, so that the calls of one process change it one after the other. It holds nothing of
-/// the inbox in memory between calls.
+/// An actor, so that the calls of one process change it one after the other. Between calls it
+/// holds some seventy bytes of each notification in memory, and no payload.
 actor InboxKeeper {
     /// The consumer that the deltas of ``Inbox`` are for.
     static let syncConsumer = "sealpost.refresh"
@@ -12,6 +12,8 @@ actor InboxKeeper {
     nonisolated let account: Account
     /// When files were last confirmed since this process began.
     private var confirmed: [EntryName: Date] = [:]
+    /// The facts of all items as of the last call.
+    var listed = ItemList()
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
     private var nextBell = 0

@@ -4,10 +4,10 @@ public import PushAPI
 /// The user's actions that did not wait for the network. They are stored, shown as done, and sent
 /// to the server later, in order.
 ///
-/// ``PushClient/sync()`` sends them before it fetches, and ``flush()`` without fetching. Each task
-/// has one key for all attempts, in every process and after crashes, so that the server does
-/// nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed by
-/// ``PushClient/signOut()``.
+/// ``PushClient/sync(limit:)`` sends them before it fetches, and ``flush()`` without fetching.
+/// Each task has one key for all attempts, in every process and after crashes, so that the server
+/// does nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed
+/// by ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)

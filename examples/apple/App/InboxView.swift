@@ -24,6 +24,7 @@ struct InboxView: View {
                         }
                     }
                 }
+                if self.model.hasOlder { Button("Older messages") { Task { await self.model.showOlder() } } }
             } footer: {
                 Text([self.age, self.model.advice].compactMap { $0 }.joined(separator: " "))
             }

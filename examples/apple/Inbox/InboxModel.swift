@@ -16,6 +16,8 @@ import PushClient
     private(set) var isSignedIn = false
     private(set) var notifications: [NotificationItem] = []
     private(set) var age = Age.notLoaded
+    /// Whether there are older messages than these.
+    private(set) var hasOlder = false
     /// Advice about the last call that failed, or had to return cached messages.
     private(set) var advice: String?
 
@@ -27,6 +29,8 @@ import PushClient
 
     private let place: Place
     private var client: PushClient?
+    /// How many messages are shown.
+    private var limit = 100
     /// The device token from the system, which may arrive before a sign-in.
     private var deviceToken: String?
 
@@ -46,11 +50,11 @@ import PushClient
             _ = await signOuts
             return
         }
-        await self.attempt { self.show(try await client.cachedInbox()) }
+        await self.attempt { self.show(try await client.cachedInbox(limit: self.limit)) }
         await self.sync()
         await self.register()
         do {
-            for try await _ in client.updates() { self.show(try await client.cachedInbox()) }
+            for try await _ in client.updates() { self.show(try await client.cachedInbox(limit: self.limit)) }
         } catch {
             self.fail(error)
         }
@@ -59,11 +63,18 @@ import PushClient
     func sync() async {
         guard let client = self.client else { return }
         await self.attempt {
-            let inbox = try await client.sync()
+            let inbox = try await client.sync(limit: self.limit)
             self.present(inbox.value)
             self.age = inbox.date.map(Age.asOf) ?? .upToDate
             self.advice = inbox.failure?.advice.text
         }
+    }
+
+    /// Shows a further page.
+    func showOlder() async {
+        guard let client = self.client else { return }
+        self.limit += 100
+        await self.attempt { self.show(try await client.cachedInbox(limit: self.limit)) }
     }
 
     /// Registers with the token that the system gives at each start.
@@ -135,13 +146,14 @@ import PushClient
 
     /// Shows the outbox's tasks as done, then sends them, now or with the next sync.
     private func tell(_ client: PushClient) async throws {
-        self.show(try await client.cachedInbox())
+        self.show(try await client.cachedInbox(limit: self.limit))
         try await client.outbox.flush()
     }
 
     private func present(_ inbox: Inbox) {
         // The newest first.
         self.notifications = inbox.notifications.reversed()
+        self.hasOlder = inbox.hasMore
         self.onChange(inbox.unreadCount, Set(inbox.deleted + inbox.notifications.filter(\.isRead).map(\.id)))
     }
 
