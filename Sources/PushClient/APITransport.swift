@@ -131,6 +131,25 @@ final class APITransport: Sendable {
         _ authorization: String?,
         _ channel: EventChannel?
     ) async throws -> Asked {
+        guard let observe = self.options.observe else {
+            return try await self.exchange(request, authorization, channel)
+        }
+        let start = ContinuousClock.now
+        do {
+            let asked = try await self.exchange(request, authorization, channel)
+            observe(ClientEvent(request, status: asked.answer.status, start.duration(to: .now), "answered"))
+            return asked
+        } catch {
+            observe(ClientEvent(request, error, start.duration(to: .now)))
+            throw error
+        }
+    }
+
+    private func exchange(
+        _ request: APIRequest,
+        _ authorization: String?,
+        _ channel: EventChannel?
+    ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
         if let fault = endpoint.fault(self.options) { throw fault }
         // The app's own client would ignore the pins.

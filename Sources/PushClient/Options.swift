@@ -42,6 +42,9 @@ extension PushClient {
         /// the server no credentials that the system has stored. A background configuration is a
         /// programmer's mistake: its tasks cannot answer a call.
         public var configuration: URLSessionConfiguration
+        /// Called after each request, for logs and counters, on the task of the call: it must not
+        /// block.
+        public var observe: (@Sendable (ClientEvent) -> Void)?
         /// Sends a request in place of URLSession, such as a client with certificate transparency.
         /// `maximumBody` is the largest wanted body; of a longer one, return one byte more.
         ///
