@@ -35,7 +35,12 @@ final class APITransport: Sendable {
     ///
     /// It ends within the options' deadline, or that of the surrounding call.
     func call(_ request: APIRequest) async throws -> Answer {
-        try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
+        if request.isAnonymous {
+            return try await CallDeadline.within(self.options.deadline) {
+                try Self.success(try await self.ask(request, nil).answer)
+            }
+        }
+        return try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
     }
 
     typealias Asked = (answer: Answer, isChallenge: Bool)

@@ -18,6 +18,8 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The account was signed out on this device since this client was created. The client sent
     /// nothing, or stored nothing of the answer.
     case signedOut
+    /// The call needs a registration of this device, and there is none: register it first.
+    case notRegistered
     /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The task was
     /// refused.
     case outboxFull

@@ -85,7 +85,8 @@ extension PushClient {
             // The device was offline for long.
             case .outboxFull: self = .offline
             case .storage: self = .storage
-            case .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys: self = .unavailable
+            case .notRegistered, .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys:
+                self = .unavailable
             }
         }
 
