@@ -179,6 +179,7 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run image .build/release/sealpost
 	scripts/e2e run newcomer .build/release/sealpost
 	scripts/client-only
+	scripts/client-package
 	SEALPOST_TEST_STEPS=10000 swift test $(DEBUG) --filter TwoProcessesTests
 	SEALPOST_TEST_CACHED=5000 swift test $(DEBUG) --filter ExtensionMemoryTests
 	scripts/android-client check

@@ -41,7 +41,7 @@ let yaml: Target.Dependency = server("Yams", "Yams")
 let package = Package(
     name: "sealpost",
     // scripts/apple-availability checks for macOS and iOS that each linked symbol is available.
-    platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .visionOS(.v2), .watchOS(.v11)],
+    platforms: [.macOS(.v13), .iOS(.v16), .tvOS(.v16), .visionOS(.v1), .watchOS(.v9)],
     products: [
         .executable(name: "sealpost", targets: ["sealpost"]),
         .executable(name: "sealpost-demo", targets: ["sealpost-demo"]),

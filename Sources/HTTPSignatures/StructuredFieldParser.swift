@@ -174,7 +174,7 @@ package struct StructuredFieldParser {
         while let byte = self.pop() {
             switch byte {
             case UInt8(ascii: "\""):
-                guard let text = String(validating: content, as: UTF8.self) else { throw self.error("invalid UTF-8") }
+                guard let text = String(strict: content) else { throw self.error("invalid UTF-8") }
                 return text
             case UInt8(ascii: "%"):
                 guard let high = self.pop()?.lowerHexDigit, let low = self.pop()?.lowerHexDigit else {

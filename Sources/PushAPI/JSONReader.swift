@@ -129,7 +129,7 @@ private struct JSONReader {
             switch byte {
             case UInt8(ascii: "\""):
                 self.position += 1
-                guard let string = String(validating: text, as: UTF8.self) else {
+                guard let string = String(strict: text) else {
                     throw self.error("the string is not UTF-8")
                 }
                 return string

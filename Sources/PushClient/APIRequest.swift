@@ -24,6 +24,8 @@ struct APIRequest: Sendable {
     /// Whether it begins a session. Its 201 names the account, which replaces the one that the
     /// client knows.
     var isSignIn = false
+    /// Whether it is sent without credentials.
+    var isAnonymous = false
     /// Whether it may be sent again after the connection was lost. The server may or may not have
     /// acted on it.
     let isRepeatable: Bool
@@ -56,11 +58,12 @@ struct APIRequest: Sendable {
         )
     }
 
-    // MARK: - Private
-
-    private static func escaped(_ text: String) -> String {
+    /// Percent-encodes a part of a path or query.
+    static func escaped(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: Self.unreserved) ?? ""
     }
+
+    // MARK: - Private
 
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_."

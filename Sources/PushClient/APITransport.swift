@@ -1,7 +1,6 @@
 internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -19,9 +18,9 @@ final class APITransport: Sendable {
     private let transport: Transport
     /// Whether the server has accepted the password after a challenge. The next request then sends
     /// it without a challenge (RFC 7617 section 2.2). A lock, because calls run at the same time.
-    private let isLetIn = Mutex(false)
+    private let isLetIn = Locked(false)
     /// Whether this client has asked the server which account its name and password belong to.
-    private let isIdentified = Mutex(false)
+    private let isIdentified = Locked(false)
 
     init(server: URL, credentials: PushClient.Credentials, options: PushClient.Options, own: OwnAccount) {
         self.own = own
@@ -29,18 +28,19 @@ final class APITransport: Sendable {
         self.credentials = credentials
         self.options = options
         self.check = AnswerCheck(keys: options.signatures.keys, tolerance: options.signatureTolerance)
-        self.transport = Transport(
-            configuration: options.configuration,
-            trust: options.serverTrust,
-            certificate: options.clientCertificate
-        )
+        self.transport = Transport(options)
     }
 
     /// Returns the server's answer if it is a success or 304; throws the server's refusals.
     ///
     /// It ends within the options' deadline, or that of the surrounding call.
     func call(_ request: APIRequest) async throws -> Answer {
-        try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
+        if request.isAnonymous {
+            return try await CallDeadline.within(self.options.deadline) {
+                try Self.success(try await self.ask(request, nil).answer)
+            }
+        }
+        return try await self.signedIn(isSignIn: request.isSignIn) { try await self.ask(request, $0) }
     }
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
@@ -136,19 +136,48 @@ final class APITransport: Sendable {
         _ authorization: String?,
         _ channel: EventChannel?
     ) async throws -> Asked {
+        guard let observe = self.options.observe else {
+            return try await self.exchange(request, authorization, channel)
+        }
+        let start = ContinuousClock.now
+        do {
+            let asked = try await self.exchange(request, authorization, channel)
+            observe(ClientEvent(request, status: asked.answer.status, start.duration(to: .now), "answered"))
+            return asked
+        } catch {
+            observe(ClientEvent(request, error, start.duration(to: .now)))
+            throw error
+        }
+    }
+
+    private func exchange(
+        _ request: APIRequest,
+        _ authorization: String?,
+        _ channel: EventChannel?
+    ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
         if let fault = endpoint.fault(self.options) { throw fault }
-        guard self.options.serverTrust.isAvailable else { throw PushClientError.pinningUnavailable }
+        // The app's own client would ignore the pins.
+        guard self.options.serverTrust.isAvailable, self.options.exchange == nil || self.options.serverTrust == .system
+        else { throw PushClientError.pinningUnavailable }
         let token = MyToken.random()
         let account = self.own.id
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
         do {
             let limit = try CallDeadline.remaining(atMost: self.options.timeout)
             let size = min(self.options.answerLimit, request.answerLimit)
-            let response = try await self.transport.exchange(urlRequest, within: limit, upTo: size, into: channel) {
-                head in
-                AnswerCheck.isEchoed(token, by: head)
-                    && (channel == nil || head.statusCode != 200 || head.isEventStream)
+            let response: RawResponse
+            if channel == nil, let exchange = self.options.exchange {
+                response = try await CallDeadline.race(within: limit) {
+                    let (body, head) = try await exchange(urlRequest, size)
+                    return RawResponse(head, body, upTo: size)
+                }
+            } else {
+                response = try await self.transport.exchange(urlRequest, within: limit, upTo: size, into: channel) {
+                    head in
+                    AnswerCheck.isEchoed(token, by: head)
+                        && (channel == nil || head.statusCode != 200 || head.isEventStream)
+                }
             }
             if channel != nil, response.status == 200 {
                 return (try self.check.opening(of: request, token, response, account: account), false)

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import Foundation
+internal import PushAPI
 
 #if canImport(CryptoKit)
     internal import CryptoKit
@@ -95,6 +96,12 @@ extension PushClient {
             _ provide: @escaping @Sendable (_ refused: String?) async throws -> String
         ) -> Credentials {
             Credentials(kind: .provided(TokenProvider(provide)), account: "user:\(account)", accountID: id)
+        }
+
+        /// Sends no credentials, for ``PushClient/signInWithCode(_:)``; other calls throw
+        /// ``PushClientError/unauthorized(_:)``.
+        public static func none(account: String) -> Credentials {
+            .tokens(account: account) { _ in throw PushClientError.unauthorized(Problem(.unauthorized)) }
         }
 
         private static func session(of authorization: String) -> String {

@@ -16,7 +16,7 @@ public enum FetchFailure: Sendable, Hashable {
     public var advice: PushClient.Advice {
         switch self {
         case .network(let code): PushClient.Advice(code)
-        case .interference(let interference): PushClient.Advice(interference.kind)
+        case .interference(let interference): PushClient.Advice(interference)
         }
     }
 

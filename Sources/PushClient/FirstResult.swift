@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// The first of several results, delivered once.
 ///
 /// A lock rather than an actor, because a cancelled call must return at once.
@@ -10,7 +8,7 @@ final class FirstResult<Value: Sendable>: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Starts the work, unless there is a result already; `start` returns the closure that cancels
     /// the work.

@@ -1,10 +1,8 @@
+public import Foundation
 package import HTTPSignatures
 
 #if canImport(FoundationNetworking)
-    package import Foundation
     public import FoundationNetworking
-#else
-    public import Foundation
 #endif
 
 extension PushClient {
@@ -44,6 +42,19 @@ extension PushClient {
         /// the server no credentials that the system has stored. A background configuration is a
         /// programmer's mistake: its tasks cannot answer a call.
         public var configuration: URLSessionConfiguration
+        /// Called after each request, for logs and counters, on the task of the call: it must not
+        /// block.
+        public var observe: (@Sendable (ClientEvent) -> Void)?
+        /// Sends a request in place of URLSession, such as a client with certificate transparency.
+        /// `maximumBody` is the largest wanted body; of a longer one, return one byte more.
+        ///
+        /// Return the answer as it is: follow no redirect, and use no cache and no stored
+        /// credentials. Throw `URLError` if there is no answer. The client still adds the
+        /// credentials, checks the answer and limits the time. ``clientCertificate`` and
+        /// ``configuration`` do not apply, and with pinned certificates the client sends nothing.
+        /// Event streams always use URLSession.
+        public var exchange:
+            (@Sendable (_ request: URLRequest, _ maximumBody: Int) async throws -> (Data, HTTPURLResponse))?
         /// The delay before an event stream is opened again, until the server names one. Tests
         /// choose it.
         package var streamRetry = Duration.seconds(2)

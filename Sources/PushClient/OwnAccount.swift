@@ -1,16 +1,14 @@
-internal import Synchronization
-
 /// The client's account id. The client refuses answers for other accounts.
 ///
 /// It is stored with the account. A lock, because calls run at the same time.
 final class OwnAccount: Sendable {
     /// `nil` if the identifier is not stored, as for a session that is being signed out.
     private let account: Account?
-    private let known: Mutex<String?>
+    private let known: Locked<String?>
 
     init(_ account: Account?, known: String?) {
         self.account = account
-        self.known = Mutex(known)
+        self.known = Locked(known)
     }
 
     /// The identifier; `nil` if it is not known yet.

@@ -13,6 +13,11 @@ extension PushClient {
     /// returns it again for one minute only, in case an answer is lost. Show or store it, then
     /// call ``confirmTaken(_:)``.
     public func notification(_ id: Int64) async throws -> Fetched<NotificationItem> {
+        let task = try await self.inbox.read().index.pending[id]
+        return try await self.fetch(id).map { $0.after(task) }
+    }
+
+    private func fetch(_ id: Int64) async throws -> Fetched<NotificationItem> {
         let (before, now) = (try await self.inbox.read(), self.now())
         let cached = try await self.inbox.item(id, now: now)?.cached
         do {
@@ -132,16 +137,7 @@ extension PushClient {
         now: Date
     ) async throws -> NotificationItem {
         let item = try answer.item(id)
-        // All signed answers are `no-store`, for proxies' caches. The item itself says whether the
-        // client may store it.
-        let json = answer.json ?? .null
-        let isStorable = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
-        let cached = CachedItem(
-            isStorable ? item : item.withoutPayload,
-            tag: isStorable ? answer.fields.tag : nil,
-            date: now
-        )
-        try await self.inbox.take(cached, requestedAt: before, serverTime: answer.fields.serverTime)
+        try await self.cache(item, answer.json ?? .null, of: answer, requestedAt: before, now: now)
         return item
     }
 }

@@ -52,7 +52,7 @@ extension PushClient {
         if isSandbox { members.append(.init("Environment", .string("sandbox"))) }
         if self.isDeviceShared { members.append(.init("Shared", .bool(true))) }
         let body = JSONValue.object(members)
-        let id = try await self.put(body, handle: handle)
+        let id = try await BackgroundTime.during("registers for pushes") { try await self.put(body, handle: handle) }
         let fingerprint = StoredRegistration.fingerprint(
             platform: platform,
             handle: handle,
@@ -60,6 +60,7 @@ extension PushClient {
             isSandbox: isSandbox,
             isShared: self.isDeviceShared
         )
+        self.isRegistrationChecked.withLock { $0 = true }
         do {
             let session = self.credentials.session ?? ""
             try self.records.store(
@@ -106,7 +107,9 @@ extension PushClient {
     /// Registers this device again if its handle, platform, environment, tags or session have
     /// changed, or if `interval` has passed.
     ///
-    /// Otherwise it sends no request. If a new password, an administrator or a sign-out ends a
+    /// Otherwise a client's first call asks the server whether the registration still exists, and
+    /// later calls send no request. The server retires a registration whose provider reports that
+    /// it is gone. If a new password, an administrator or a sign-out ends a
     /// session at the server, its device ends, too; the next session must register it. Call it at
     /// each start of the app, and after signing in. The limits of
     /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here, too.
@@ -132,7 +135,9 @@ extension PushClient {
                 {
                     let age = self.now().timeIntervalSince(stored.date)
                     // A clock that was set back does not make a registration younger.
-                    if age >= 0, Duration.seconds(age) < interval { return stored.id }
+                    if age >= 0, Duration.seconds(age) < interval, !(try await self.isRetired(stored.id)) {
+                        return stored.id
+                    }
                 }
                 return try await self.registerNow(
                     platform: platform,
@@ -141,6 +146,22 @@ extension PushClient {
                     isSandbox: isSandbox
                 )
             }
+        }
+    }
+
+    /// Whether the server has ended the registration; asks once for each client.
+    private func isRetired(_ id: String) async throws -> Bool {
+        if self.isRegistrationChecked.withLock({ $0 }) { return false }
+        do {
+            let devices = try await self.devices()
+            self.isRegistrationChecked.withLock { $0 = true }
+            return !devices.contains { $0.id == id && $0.retiredAt == nil }
+        } catch PushClientError.signedOut {
+            throw PushClientError.signedOut
+        } catch {
+            try Task.checkCancellation()
+            // The next start asks again.
+            return false
         }
     }
 

@@ -25,6 +25,39 @@ extension PushClient {
         return session
     }
 
+    /// Exchanges a code of an administrator or of the app's backend for a token, for users without
+    /// a password. A code works once.
+    ///
+    /// The server's answer decides whose account it is, since a code names none. The client needs
+    /// no credentials: ``Credentials/none(account:)``.
+    public func signInWithCode(_ code: String) async throws -> Session {
+        var request = APIRequest("POST", Paths.enrolment, isRepeatable: false)
+        (request.isSignIn, request.isAnonymous) = (true, true)
+        request.body = .object([.init("Code", .string(code))])
+        let answer = try await self.api.call(request)
+        guard let session = answer.json.flatMap(Session.init) else { throw answer.unexpected("a session") }
+        if let seen = answer.account, seen != session.account {
+            throw answer.interference(.wrongAccount, session.account ?? "an account", seen)
+        }
+        guard let account = session.account else { return session }
+        do {
+            try self.api.own.begin(as: account)
+        } catch PushClientError.signedOut {
+            // The next client of the account learns the account id from its own first answer.
+        }
+        return session
+    }
+
+    /// Sets a new password of the user.
+    ///
+    /// This ends all sessions of the user, this one included, with their devices: sign in again
+    /// with the new password, and register the device.
+    public func changePassword(_ current: String, to next: String) async throws {
+        var request = APIRequest("PUT", Paths.ownPassword, isRepeatable: false)
+        request.body = .object([.init("Current", .string(current)), .init("New", .string(next))])
+        _ = try await self.api.call(request)
+    }
+
     /// Signs out: immediately in all processes on this device, and at the server as soon as it can
     /// be reached.
     ///
@@ -54,7 +87,12 @@ extension PushClient {
                 account: account
             )
         }
-        return try await CallDeadline.within(self.deadline) {
+        return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
+    }
+
+    /// `unstored` is the order if the store could not write it.
+    private func endAtServer(_ unstored: SignOutOrder?) async throws -> Bool {
+        try await CallDeadline.within(self.deadline) {
             if let unstored { return await self.signOuts.carryOut(unstored, at: self.server, self.options) }
             return try await self.signOuts.finish(at: self.server, self.options)
         }

@@ -39,6 +39,9 @@ public struct PushClient: Sendable {
     /// Serializes the calls that register: two at once would get two ids for one handle, and the
     /// server would end the first registration.
     let registrationTurn = Turn()
+    /// Whether this client has registered the device, or has asked whether its registration still
+    /// exists.
+    let isRegistrationChecked = Locked(false)
 
     /// A client of one server for one account, on one device: its store has one registration.
     ///

@@ -1,3 +1,4 @@
+internal import Foundation
 public import PushAPI
 
 /// The reason for a failed call, apart from the network's own `URLError` and `CancellationError`.
@@ -17,11 +18,16 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The account was signed out on this device since this client was created. The client sent
     /// nothing, or stored nothing of the answer.
     case signedOut
+    /// The call needs a registration of this device, and there is none: register it first.
+    case notRegistered
     /// Too many tasks wait in the ``Outbox``, as after a long time without a network. The task was
     /// refused.
     case outboxFull
-    /// Certificate keys are pinned on a system that gives no access to certificates. The client
-    /// has sent nothing.
+    /// The store cannot be read or written: the disk is full, or the device was not unlocked since
+    /// its start. The text is for a log.
+    case storage(String)
+    /// Certificate keys are pinned on a system that gives no access to certificates, or with
+    /// ``PushClient/Options/exchange``. The client has sent nothing.
     case pinningUnavailable
     /// The server's URL is not an HTTP URL with a host.
     case invalidServer
@@ -32,4 +38,22 @@ public enum PushClientError: Error, Sendable, Hashable {
     /// The options pin an empty list of signature keys. Write ``PushClient/Signatures/unsigned``
     /// to go without signatures. The client has sent nothing.
     case noSignatureKeys
+}
+
+extension PushClientError {
+    static let busyStore = PushClientError.storage("other processes change the store all the time")
+
+    /// Runs work on the store, whose own errors become ``storage(_:)``.
+    static func storing<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as PushClientError {
+            throw error
+        } catch is Account.Busy {
+            throw self.busyStore
+        } catch {
+            let error = error as NSError
+            throw self.storage("\(error.domain) \(error.code)")
+        }
+    }
 }

@@ -28,3 +28,13 @@ struct RawResponse: Sendable {
         self.response.value(forHTTPHeaderField: name)?.trimmingCharacters(in: .whitespaces)
     }
 }
+
+extension RawResponse {
+    /// An answer that the app's own HTTP client has received.
+    init(_ head: HTTPURLResponse, _ body: Data, upTo maximum: Int) {
+        self.init(response: head, body: body.count > maximum ? Data() : body)
+        if body.count > maximum { self.end = .oversized(limit: maximum) }
+        let challenge = head.value(forHTTPHeaderField: "WWW-Authenticate") ?? ""
+        self.isChallenge = head.statusCode == 401 && challenge.lowercased().hasPrefix("basic")
+    }
+}

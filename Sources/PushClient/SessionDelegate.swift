@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -27,9 +26,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     private let trust: PushClient.ServerTrust
     private let certificate: URLCredential?
     /// A lock, because the session calls from a queue of its own.
-    private let exchanges = Mutex<[Int: Exchange]>([:])
+    private let exchanges = Locked<[Int: Exchange]>([:])
     /// The channels for the bodies of streams whose head was delivered.
-    private let channels = Mutex<[Int: EventChannel]>([:])
+    private let channels = Locked<[Int: EventChannel]>([:])
 
     init(trust: PushClient.ServerTrust, certificate: URLCredential?) {
         self.trust = trust

@@ -32,7 +32,7 @@ struct SignOuts: Sendable {
     func finishDevices(with api: APITransport) async throws {
         for order in self.orders(at: api.endpoint?.name) where order.authorization.isEmpty {
             if let id = try self.registration(of: order) { try await self.end(Paths.registration(id), api) }
-            try self.account.finish(order)
+            try PushClientError.storing { try self.account.finish(order) }
         }
     }
 
@@ -61,12 +61,12 @@ struct SignOuts: Sendable {
             }
             do {
                 let isAcknowledged = try await self.end(order, at: server, options)
-                try self.account.finish(order)
+                try PushClientError.storing { try self.account.finish(order) }
                 return isAcknowledged
             } catch PushClientError.unauthorized where order.registration == nil {
                 // The session has ended already, or somebody has sent the request without its
                 // token.
-                try self.account.finish(order)
+                try PushClientError.storing { try self.account.finish(order) }
                 return false
             } catch PushClientError.unauthorized {
                 refused = order.authorization.hasPrefix("Bearer ") ? String(order.authorization.dropFirst(7)) : nil
@@ -74,14 +74,14 @@ struct SignOuts: Sendable {
             }
         }
         // Without a device, the next session has nothing to end.
-        if order.registration == nil { try self.account.finish(order) }
+        if order.registration == nil { try PushClientError.storing { try self.account.finish(order) } }
         return false
     }
 
     private func replace(_ order: SignOutOrder, authorization: String) throws -> SignOutOrder {
         var other = order
         other.authorization = authorization
-        try self.account.replace(order, with: other)
+        try PushClientError.storing { try self.account.replace(order, with: other) }
         return other
     }
 
@@ -107,7 +107,8 @@ struct SignOuts: Sendable {
     /// The device to end; `nil` without a device, or if the current session uses it: the server
     /// gives one device of one user one id.
     private func registration(of order: SignOutOrder) throws -> String? {
-        try self.account.currentRegistration() == order.registration ? nil : order.registration
+        let current = try PushClientError.storing { try self.account.currentRegistration() }
+        return current == order.registration ? nil : order.registration
     }
 
     /// Returns whether the resource is gone; `false` if the token may not delete it.

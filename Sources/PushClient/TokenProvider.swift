@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 
 /// The source of a client's token. It asks the app when it has no token, or the server refuses the
 /// token.
@@ -18,7 +17,7 @@ final class TokenProvider: Sendable {
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(_ provide: @escaping @Sendable (String?) async throws -> String) {
         self.provide = provide

@@ -10,16 +10,12 @@ final class Transport: Sendable {
     private let session: URLSession
     private let delegate: SessionDelegate
 
-    init(
-        configuration: URLSessionConfiguration,
-        trust: PushClient.ServerTrust,
-        certificate: URLCredential?
-    ) {
+    init(_ options: PushClient.Options) {
         precondition(
-            configuration.identifier == nil,
+            options.configuration.identifier == nil,
             "a session in the background answers no call: give another configuration"
         )
-        let configuration = configuration.copy() as? URLSessionConfiguration ?? .ephemeral
+        let configuration = options.configuration.copy() as? URLSessionConfiguration ?? .ephemeral
         // A cached body would echo the token of an earlier request.
         configuration.urlCache = nil
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
@@ -29,9 +25,11 @@ final class Transport: Sendable {
             // system needs the storage for those of a proxy.
             configuration.urlCredentialStorage = nil
         #endif
+        // Each exchange has a limit of its own; the default of a minute may end a silent stream.
+        configuration.timeoutIntervalForRequest = 7 * 86400
         configuration.httpCookieStorage = nil
         configuration.httpShouldSetCookies = false
-        self.delegate = SessionDelegate(trust: trust, certificate: certificate)
+        self.delegate = SessionDelegate(trust: options.serverTrust, certificate: options.clientCertificate)
         #if canImport(FoundationNetworking)
             let queue: OperationQueue? = BoundedQueue()
         #else

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -14,7 +13,7 @@ final class Turn: Sendable {
         var waiting: [(id: UUID, continuation: CheckedContinuation<Bool, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// Throws `CancellationError` if the task is cancelled before its turn, and
     /// `URLError.timedOut` if the call's time ends before it.

@@ -2,7 +2,6 @@ public import Foundation
 public import HTTPSignatures
 public import PushAPI
 public import PushClient
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     public import FoundationNetworking
@@ -27,7 +26,7 @@ public final class TestServer: Sendable {
     public let url: URL
     /// The key that signs its answers.
     public let key: SigningKey
-    private let state = Mutex(TestServerState())
+    private let state = Locked(TestServerState())
     /// The id of its only account.
     static let account = "dGhlIG9uZSBhY2NvdW50IQ"
 

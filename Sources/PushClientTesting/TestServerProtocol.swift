@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HTTPSignatures
-internal import Synchronization
+internal import PushClient
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -59,7 +59,7 @@ enum TestOutcome: Sendable {
 /// Passes requests to the server whose host they name, in place of a network.
 final class TestServerProtocol: URLProtocol {
     /// Servers by their host. A lock, because sessions call from queues of their own.
-    static let servers = Mutex<[String: Weak]>([:])
+    static let servers = Locked<[String: Weak]>([:])
 
     override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }
     override static func canonicalRequest(for request: URLRequest) -> URLRequest { request }

@@ -15,6 +15,8 @@ struct TestServerState: Sendable {
     var requests: [String] = []
     private(set) var registration: String?
     private(set) var isShared = false
+    private var platform = ""
+    private var topics: Set<String> = []
     var streams = TestStreams()
     private var entries: [Int64: Entry] = [:]
     private var removed: [Int64: Int] = [:]
@@ -47,9 +49,12 @@ struct TestServerState: Sendable {
     }
 
     mutating func answer(_ request: TestRequest) -> TestAnswer {
+        if request.path == Paths.enrolment { return self.session(request) }
         if self.isBusy { return Self.problem(.busy, ["Retry-After": "5"]) }
         guard self.takesCredentials else { return Self.problem(.unauthorized) }
         if request.path.hasPrefix(Paths.register) { return self.register(request) }
+        if request.path.hasPrefix(Paths.devices) { return self.device(request) }
+        if request.path == Paths.ownPassword { return TestAnswer(204) }
         if request.path.hasPrefix(Paths.sessions) { return self.session(request) }
         guard request.path.hasPrefix(Paths.notifications) else { return Self.problem(.notFound) }
         let body = try? JSONValue(reading: request.body)
@@ -66,6 +71,7 @@ struct TestServerState: Sendable {
     // MARK: - Routes
 
     private mutating func register(_ request: TestRequest) -> TestAnswer {
+        if request.method == "GET" { return self.devices() }
         if request.method == "POST" {
             let id = String(repeating: "0", count: 32 - 8) + String(UInt32.random(in: 0x1000_0000 ... .max), radix: 16)
             return TestAnswer(200, body: JSONValue.string(id).bytes)
@@ -73,10 +79,33 @@ struct TestServerState: Sendable {
         self.registration = request.method == "DELETE" ? nil : request.path.split(separator: "/").last.map(String.init)
         let body = try? JSONValue(reading: request.body)
         self.isShared = body?["Shared"] == .bool(true)
+        self.platform = body?["Platform"]?.text ?? ""
+        if case .array(let tags)? = body?["Tags"] { self.topics = Set(tags.compactMap(\.text)) }
         self.streams.isForDevice = self.registration != nil && body?["Platform"]?.text == "stream"
         // The device gets pushes only for later notifications.
         self.streams.announcedUpTo = self.lastID
         return TestAnswer(200)
+    }
+
+    private func devices() -> TestAnswer {
+        guard let registration else { return TestAnswer(200, body: JSONValue.array([]).bytes) }
+        let device = JSONValue.object([
+            .init("Id", .string(registration)), .init("Platform", .string(self.platform)),
+            .init("Tags", .array(self.topics.sorted().map { .string($0) })),
+        ])
+        return TestAnswer(200, body: JSONValue.array([device]).bytes)
+    }
+
+    /// A topic of the device, or a test push to it.
+    private mutating func device(_ request: TestRequest) -> TestAnswer {
+        let parts = request.path.split(separator: "/").map { $0.removingPercentEncoding ?? "" }
+        guard parts.count > 3, parts[2] == self.registration else { return Self.problem(.notFound) }
+        if parts[3] == "test" {
+            return TestAnswer(200, body: JSONValue.object([.init("State", .string("accepted"))]).bytes)
+        }
+        guard parts.count == 5 else { return Self.problem(.notFound) }
+        if request.method == "PUT" { self.topics.insert(parts[4]) } else { self.topics.remove(parts[4]) }
+        return TestAnswer(204)
     }
 
     private func session(_ request: TestRequest) -> TestAnswer {

@@ -42,3 +42,8 @@ extension UIApplicationDelegate {
         didReceiveRemoteNotification userInfo: [AnyHashable: Any]
     ) async -> UIBackgroundFetchResult { .noData }
 }
+
+// Apple's Foundation has it.
+extension ProcessInfo {
+    public func performExpiringActivity(withReason: String, using block: @escaping @Sendable (Bool) -> Void) {}
+}

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import PushAPI
-internal import Synchronization
+internal import PushClient
 
 /// A user's list, as the server keeps it: changes in order, with cursors between them.
 package final class ListServer: Sendable {
@@ -16,7 +16,7 @@ package final class ListServer: Sendable {
         package var date: String?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     package init() {}
 

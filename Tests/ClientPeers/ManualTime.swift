@@ -1,13 +1,12 @@
 package import Foundation
 package import PushClient
-internal import Synchronization
 
 /// A clock that only the test moves.
 package final class ManualTime: Sendable {
-    private let date: Mutex<Date>
+    private let date: Locked<Date>
 
     package init(_ date: Date = Date(timeIntervalSince1970: 1_800_000_000)) {
-        self.date = Mutex(date)
+        self.date = Locked(date)
     }
 
     package var now: Date { self.date.withLock { $0 } }

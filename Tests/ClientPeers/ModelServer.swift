@@ -1,7 +1,7 @@
 package import Foundation
 package import HTTPSignatures
 internal import PushAPI
-internal import Synchronization
+internal import PushClient
 
 /// A user's notifications, as the server keeps them, behind a network that loses answers. It
 /// signs, and forgets cursors now and then.
@@ -98,7 +98,7 @@ package final class ModelServer: Sendable {
 
     package static let pageSize = 7
     package let key = SigningKey()
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     package init() {}
 

@@ -1,6 +1,5 @@
 package import Foundation
 package import PushClient
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -17,15 +16,15 @@ package final class ProtocolPeer: Sendable {
 
     package let url: URL
     private let host: String
-    private let script: Mutex<Script>
-    private let log = Mutex<[PeerRequest]>([])
-    private let left = Mutex(0)
+    private let script: Locked<Script>
+    private let log = Locked<[PeerRequest]>([])
+    private let left = Locked(0)
 
     private init(_ script: @escaping Script) {
         self.host = "\(UUID().uuidString.lowercased()).test"
         // A name of letters, digits and hyphens is always valid as a URL's host.
         self.url = URL(string: "https://\(self.host)") ?? URL(fileURLWithPath: "/")
-        self.script = Mutex(script)
+        self.script = Locked(script)
     }
 
     /// The requests so far, in the order of their arrival.
@@ -97,7 +96,7 @@ package final class ProtocolPeer: Sendable {
 /// Passes requests to the peer whose host they name.
 private final class PeerProtocol: URLProtocol {
     /// Peers by their host. A lock, because sessions call from queues of their own.
-    static let peers = Mutex<[String: ProtocolPeer]>([:])
+    static let peers = Locked<[String: ProtocolPeer]>([:])
     private var isHeld = false
 
     override static func canInit(with request: URLRequest) -> Bool { request.url?.host?.hasSuffix(".test") == true }

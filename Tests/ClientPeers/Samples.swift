@@ -1,7 +1,6 @@
 internal import Foundation
 package import PushAPI
 package import PushClient
-internal import Synchronization
 package import Testing
 
 package enum Samples {
@@ -67,7 +66,7 @@ package func advice(_ call: () async throws -> some Any) async -> PushClient.Adv
 
 /// Counts up from 0.
 package final class Counter: Sendable {
-    private let number = Mutex(0)
+    private let number = Locked(0)
 
     package init() {}
 

@@ -2,13 +2,13 @@ import Cryptography
 import Foundation
 import PushAPI
 import PushClient
-import Synchronization
 
 /// A process with a client, for tests that need several processes or measure one. Its commands:
 ///
 ///     nothing                           the empty process, with its memory
 ///     fetch SERVER FOLDER ID LIMIT      one notification as in an extension, with the memory
 ///     show SERVER FOLDER ID LIMIT       the same as a notification, with its badge
+///     sync SERVER FOLDER                the number of notifications after a sync
 ///     advise SERVER FOLDER              the advice for a fetch that fails
 ///     sign-out SERVER FOLDER            whether the server has ended the session
 ///     work SERVER KEY FOLDER NAME SEED  random steps until it is killed
@@ -31,6 +31,9 @@ import Synchronization
             print(await Self.show(Array(arguments[2...])))
             print(try memory.peak())
         case "advise" where arguments.count == 4: print(await Self.advise(arguments[2], folder: arguments[3]))
+        case "sync" where arguments.count == 4:
+            let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
+            print(try await client.sync().value.notifications.count)
         case "sign-out" where arguments.count == 4:
             let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
             print(try await client.signOut())
@@ -74,7 +77,7 @@ extension ClientProgram {
         let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
             content.body = item.payload?.text ?? ""
         }
-        let shown = Mutex(NotificationContent())
+        let shown = Locked(NotificationContent())
         await helper.deliver(PushMessage(id: id), placeholder: NotificationContent(body: "placeholder")) { content in
             shown.withLock { $0 = content }
         }

@@ -69,7 +69,8 @@ import Testing
         },
         Trouble(.interference) { request, _ in .answer(PeerAnswer(to: request, status: 304)) },
         Trouble(.captivePortal) { _, _ in .answer(PeerAnswer(status: 302, fields: [("Location", "/")])) },
-        Trouble(.captivePortal) { _, _ in .answer(PeerAnswer(status: 404)) },
+        Trouble(.interference) { _, _ in .answer(PeerAnswer(status: 404)) },
+        Trouble(.wait) { _, _ in .answer(PeerAnswer(status: 503, body: "<html>")) },
     ]
 
     /// Covers a missing server, a captive portal, and a silent server: each time the client

@@ -3,7 +3,6 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 import PushClient
-import Synchronization
 import Testing
 
 /// An impostor between the app and the server, which answers in its place or changes its answers.
@@ -52,7 +51,7 @@ import Testing
     @Test(arguments: [nil, Tampering.key])
     func replayedAnswerIsDetected(key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
-        let first = Mutex<PeerAnswer?>(nil)
+        let first = Locked<PeerAnswer?>(nil)
         try await ProtocolPeer.run(
             { request, _ in
                 .answer(
@@ -75,7 +74,7 @@ import Testing
     /// An impostor corrects the echo, because it can calculate it.
     @Test func signedReplayWithTheRightEchoIsDetected() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
-        let first = Mutex<PeerAnswer?>(nil)
+        let first = Locked<PeerAnswer?>(nil)
         try await ProtocolPeer.run(
             { request, _ in
                 .answer(

@@ -2,7 +2,6 @@ import ClientPeers
 import Foundation
 import PushAPI
 import PushClientTesting
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -13,7 +12,7 @@ import Testing
 
     /// The delivered contents.
     private final class Shown: Sendable {
-        private let contents = Mutex<[NotificationContent]>([])
+        private let contents = Locked<[NotificationContent]>([])
 
         var all: [NotificationContent] { self.contents.withLock { $0 } }
         var handler: @Sendable (NotificationContent) -> Void {
@@ -44,6 +43,59 @@ import Testing
         var content = NotificationContent(title: "Clinic", body: "Your result is in.", badge: 4)
         content.threadIdentifier = "thread"
         #expect(self.shown.all == [content])
+    }
+
+    @Test func aPushIsOneRequest() async {
+        let id = self.server.add("text")
+        await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.server.requests.filter { $0.hasPrefix("GET /api/notifications") } == ["GET /api/notifications"])
+    }
+
+    @Test func theContentIsFilledAfterADownload() async {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        let file = URL(fileURLWithPath: "/tmp/image.png")
+        let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
+            // In place of a download.
+            await Task.yield()
+            content.body = item.payload?.text ?? "none"
+            content.attachments = [.init(file: file)]
+            (content.sound, content.interruptionLevel) = (.named("bell.caf"), .timeSensitive)
+            content.userInfo = ["page": "results"]
+        }
+        await helper.deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)
+        let content = self.shown.all.first
+        #expect(content?.attachments.map(\.file) == [file])
+        #expect(content?.sound == .named("bell.caf") && content?.interruptionLevel == .timeSensitive)
+        #expect(content?.userInfo == ["page": "results"])
+    }
+
+    @Test func aCachedNotificationIsShownWithoutANetwork() async throws {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        _ = try await client.preview(id)
+        self.server.network = .offline
+        await self.helper([client]).deliver(
+            PushMessage(id: id),
+            placeholder: Self.placeholder,
+            to: self.shown.handler
+        )
+        #expect(self.shown.all.map(\.body) == ["text"])
+    }
+
+    @Test func aRecalledNotificationHasNoPreview() async throws {
+        let id = self.server.add("text")
+        let client = self.server.client()
+        #expect(try await client.preview(id)?.payload?.text == "text")
+        self.server.recall(id)
+        #expect(try await client.preview(id) == nil)
+        #expect(try await client.cachedNotification(id) == nil)
+    }
+
+    @Test func aPreviewLeavesAReadOncePayload() async throws {
+        let id = self.server.add(.string("code"), isReadOnce: true)
+        let item = try #require(try await self.server.client().preview(id))
+        #expect(item.isReadOnce && item.payload == nil)
     }
 
     @Test func badgeOfThePushStaysUnlessTheAppSetsOne() async {
@@ -79,7 +131,7 @@ import Testing
     /// The app's own count waits for something that never comes, and ignores cancellation.
     @Test func placeholderIsShownAfterTheTimeoutOfTheBadge() async {
         let id = self.server.add("text")
-        let hung = Mutex<CheckedContinuation<Void, Never>?>(nil)
+        let hung = Locked<CheckedContinuation<Void, Never>?>(nil)
         let helper = self.helper(limit: .seconds(1)) { _ in
             await withCheckedContinuation { waiting in hung.withLock { $0 = waiting } }
             return 4
@@ -138,6 +190,24 @@ import Testing
             await helper.deliver(push, placeholder: Self.placeholder, to: self.shown.handler)
         }
         #expect(self.shown.all.map(\.body) == ["of bob", "of alice", Self.placeholder.body, Self.placeholder.body])
+    }
+
+    @Test func theBadgeCountsAllAccounts() async throws {
+        let other = TestServer()
+        other.add("of bob")
+        var clients: [PushClient] = []
+        for server in [self.server, other] {
+            var options = server.options
+            options.isDeviceShared = true
+            let client = server.client(options: options)
+            try await client.register(platform: "apns", handle: Data([1, 2]))
+            _ = try await client.sync()
+            clients.append(client)
+        }
+        let id = self.server.add("of alice")
+        let helper = NotificationServiceHelper(clients: { [clients] in clients }) { _, _ in }
+        await helper.deliver(self.server.push(of: id), placeholder: Self.placeholder, to: self.shown.handler)
+        #expect(self.shown.all.map(\.badge) == [2])
     }
 
     @Test func concurrentPushesAreEachShownOnce() async {

@@ -2,14 +2,13 @@ import ClientPeers
 import Foundation
 import PushAPI
 import PushClient
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct RegistrationTests {
     /// Returns `id-1`, `id-2`, …, and answers 410 for retired ids.
     private final class Registry: Sendable {
-        let retired = Mutex<Set<String>>([])
-        private let count = Mutex(0)
+        let retired = Locked<Set<String>>([])
+        private let count = Locked(0)
 
         var script: ProtocolPeer.Script {
             { request, _ in
@@ -24,6 +23,38 @@ import Testing
                 return self.retired.withLock { $0.contains(id) }
                     ? .answer(PeerAnswer(to: request, .registrationGone)) : .answer(PeerAnswer(to: request))
             }
+        }
+    }
+
+    /// The requests that register, in contrast to those that only ask.
+    private static func registrations(_ peer: ProtocolPeer) -> Int { peer.requests.count { $0.method != "GET" } }
+
+    /// A provider has reported that the device is gone, so the server has retired it.
+    @Test(arguments: [
+        #"[{"Id":"id-2"}]"#, #"[{"Id":"id-1","RetiredAt":"2026-01-01T00:00:00Z"}]"#, "[]",
+    ])
+    func aRetiredRegistrationIsNoticedAtTheNextStart(devices: String) async throws {
+        let store = PushClient.Store.memory
+        let list = Locked(#"[{"Id":"id-1"}]"#)
+        let registry = Registry()
+        try await ProtocolPeer.run(
+            { request, index in
+                guard request.method == "GET" else { return registry.script(request, index) }
+                return .answer(PeerAnswer(to: request, body: list.withLock { $0 }))
+            },
+            store: store
+        ) { peer, client in
+            try await client.registerIfNeeded(platform: "apns", handle: "a")
+            let count = peer.requests.count
+            let next = peer.client(store: store)
+            for _ in 0..<2 { try await next.registerIfNeeded(platform: "apns", handle: "a") }
+            #expect(peer.requests.dropFirst(count).map { "\($0.method) \($0.target)" } == ["GET /api/register"])
+            list.withLock { $0 = devices }
+            registry.retired.withLock { $0 = ["id-1"] }
+            #expect(try await peer.client(store: store).registerIfNeeded(platform: "apns", handle: "a") == "id-2")
+            // Without an answer the registration stays as it is.
+            peer.play { _, _ in .hangUp }
+            #expect(try await peer.client(store: store).registerIfNeeded(platform: "apns", handle: "a") == "id-2")
         }
     }
 
@@ -120,9 +151,9 @@ import Testing
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Registry().script) { peer, _ async throws in
             func register(_ credentials: PushClient.Credentials) async throws -> Int {
-                let before = peer.requests.count
+                let before = Self.registrations(peer)
                 _ = try await peer.client(credentials, store: store).registerIfNeeded(platform: "apns", handle: "ab")
-                return peer.requests.count - before
+                return Self.registrations(peer) - before
             }
             func register(_ token: String) async throws -> Int { try await register(.token(token, account: "alice")) }
             #expect(try await register("spt_firstfirstfirst") == 2)

@@ -1,7 +1,6 @@
 import ClientPeers
 import Foundation
 import PushAPI
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -254,7 +253,7 @@ import Testing
     /// The app's closure may discover that the user is signed out.
     @Test func tokenProviderMaySignOut() async throws {
         let server = Self.server()
-        let made = Mutex<PushClient?>(nil)
+        let made = Locked<PushClient?>(nil)
         try await ProtocolPeer.run(Self.script(server)) { peer async throws in
             let client = peer.client(
                 .tokens(account: "alice") { refused in

@@ -1,7 +1,6 @@
 import ClientPeers
 import Foundation
 import PushAPI
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -54,6 +53,25 @@ import Testing
             // The push of an unknown id may have been shown.
             #expect(inbox.deleted == [3, 77])
             #expect(inbox.unreadCount == 4)
+        }
+    }
+
+    /// The server's times have seconds only, and ids are random.
+    @Test func notificationsOfOneSecondKeepTheServersOrder() async throws {
+        let server = ListServer()
+        for id in [30, 10, 40, 20] as [Int64] { server.put(id, Samples.item(id)) }
+        try await ProtocolPeer.run(server.script) { peer, client in
+            #expect(try await client.sync().value.notifications.map(\.id) == [30, 10, 40, 20])
+            // A change keeps the place; a later notification comes last, also if its push was
+            // first.
+            peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(50))) }
+            _ = try await client.notification(50)
+            server.put(10, Samples.item(10, isRead: true))
+            server.put(60, Samples.item(60))
+            peer.play(server.script)
+            server.put(50, Samples.item(50))
+            #expect(try await client.sync().value.notifications.map(\.id) == [30, 10, 40, 20, 60, 50])
+            #expect(try await client.cachedInbox().notifications.map(\.id) == [30, 10, 40, 20, 60, 50])
         }
     }
 
@@ -280,8 +298,8 @@ import Testing
     /// The deadline includes a second pass after a file was lost.
     @Test func aRefreshHasOneDeadline() async throws {
         let server = Self.server(3)
-        let ends = Mutex<[ContinuousClock.Instant?]>([])
-        let taken = Mutex<Set<String>>([])
+        let ends = Locked<[ContinuousClock.Instant?]>([])
+        let taken = Locked<Set<String>>([])
         let names = Counter()
         // Each token is valid for one request, so that each request needs another one.
         let script: ProtocolPeer.Script = { request, index in

@@ -2,14 +2,13 @@ import ClientPeers
 import Foundation
 import PushAPI
 import PushClient
-import Synchronization
 import Testing
 
 /// Tests tokens that the app provides when a call needs one.
 @Suite(.timeLimit(.minutes(5))) struct TokenProviderTests {
     /// An app's backend that returns `t1`, `t2`, …
     private final class Backend: Sendable {
-        private let asked = Mutex<[String?]>([])
+        private let asked = Locked<[String?]>([])
 
         /// The refused token of each request.
         var refused: [String?] { self.asked.withLock { $0 } }
@@ -89,7 +88,7 @@ import Testing
 
     @Test func errorOfTheProviderFailsOneCallOnly() async throws {
         struct LoggedOut: Error {}
-        let isIn = Mutex(false)
+        let isIn = Locked(false)
         try await ProtocolPeer.run(Self.door("t")) { peer async throws in
             let client = peer.client(
                 .tokens(account: "alice") { _ in
@@ -108,7 +107,7 @@ import Testing
     /// cancellation.
     @Test func aProviderThatNeverReturnsEndsTheCallAndNothingElse() async throws {
         let asked = Counter()
-        let hung = Mutex<[CheckedContinuation<Void, Never>]>([])
+        let hung = Locked<[CheckedContinuation<Void, Never>]>([])
         defer { for continuation in hung.withLock({ $0 }) { continuation.resume() } }
         var options = PushClient.Options(testing: [])
         options.deadline = .milliseconds(300)

@@ -14,8 +14,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct AdviceTests {
     private typealias Advice = PushClient.Advice
 
-    private static func interference(_ kind: Interference.Kind) -> PushClientError {
-        .interference(Interference(kind: kind, expected: "a", seen: nil, status: 200, path: "/"))
+    private static func interference(_ kind: Interference.Kind, status: Int = 200) -> PushClientError {
+        .interference(Interference(kind: kind, expected: "a", seen: nil, status: status, path: "/"))
     }
 
     // MARK: Domains
@@ -87,7 +87,7 @@ import Testing
         (PushClientError.unauthorized(Problem(.unauthorized)), PushClient.Advice.signIn),
         (.busy(Problem(.busy), retryAfter: nil), .wait), (.problem(Problem(.internalError)), .wait),
         (.problem(Problem(.forbidden)), .refused), (.pinningUnavailable, .unavailable), (.invalidServer, .unavailable),
-        (.outboxFull, .offline),
+        (.outboxFull, .offline), (.storage("full"), .storage),
         (interference(.missingEcho), .captivePortal), (interference(.redirect), .captivePortal),
         (interference(.wrongEcho), .interference), (interference(.truncated), .interference),
         (interference(.signature), .update), (interference(.wrongClock), .clock),
@@ -97,10 +97,21 @@ import Testing
         #expect(Advice(for: error) == advice)
     }
 
+    /// The load balancers of a service answer in its place during an outage.
+    @Test(arguments: [
+        (200, PushClient.Advice.captivePortal), (302, .captivePortal), (401, .captivePortal), (403, .captivePortal),
+        (511, .captivePortal), (407, .proxy), (408, .wait), (421, .wait), (429, .wait), (500, .wait), (502, .wait),
+        (503, .wait), (504, .wait), (404, .interference), (400, .interference), (103, .interference),
+    ])
+    func adviceWithoutAnEchoDependsOnTheStatus(status: Int, advice: PushClient.Advice) {
+        #expect(Advice(for: Self.interference(.missingEcho, status: status)) == advice)
+    }
+
     @Test(arguments: [
         (URLError.Code.notConnectedToInternet, PushClient.Advice.offline), (.timedOut, .offline),
         (.cannotFindHost, .offline), (.serverCertificateHasBadDate, .clock), (.serverCertificateNotYetValid, .clock),
         (.serverCertificateUntrusted, .captivePortal), (.serverCertificateHasUnknownRoot, .captivePortal),
+        (.clientCertificateRejected, .refused), (.appTransportSecurityRequiresSecureConnection, .unavailable),
     ])
     func eachNetworkErrorHasItsAdvice(code: URLError.Code, advice: PushClient.Advice) {
         #expect(Advice(for: URLError(code)) == advice)

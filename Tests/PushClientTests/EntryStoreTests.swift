@@ -65,6 +65,38 @@ import Testing
         }
     }
 
+    /// The index is synced, with the draft's key file; notifications can be fetched again.
+    @Test func aSyncOfManyNotificationsSyncsFewFilesToTheDisk() async throws {
+        let folder = try TemporaryFolder()
+        let server = ListServer()
+        for id in 1...50 { server.put(Int64(id), Samples.item(Int64(id))) }
+        try await ScriptedPeer.run(server.script) { peer in
+            let ended = try await ChildProcess(
+                "/usr/bin/strace",
+                [
+                    "--follow-forks", "--trace=fsync,fdatasync", "--output=\(folder.file("calls"))",
+                    ChildProcess.clientProgramPath, "sync", peer.url.absoluteString, folder.file("store"),
+                ],
+                in: folder.path,
+                environment: ["PATH": "/usr/bin:/bin"]
+            ).end()
+            #expect(ended.output == "50\n", "\(ended.errors)")
+            let calls = try String(contentsOfFile: folder.file("calls"), encoding: .utf8)
+            let count = calls.split(separator: "\n").count { $0.contains("sync(") }
+            #expect((1...10).contains(count), "\(calls)")
+        }
+    }
+
+    @Test func aFileIsNeverOverwritten() throws {
+        let folder = try TemporaryFolder()
+        let file = URL(fileURLWithPath: folder.file("file"))
+        try NewFile.create(file, Data([1]), isSynced: true)
+        #expect(throws: CocoaError(.fileWriteFileExists)) { try NewFile.create(file, Data([2]), isSynced: false) }
+        #expect(try Data(contentsOf: file) == Data([1]))
+        let missing = URL(fileURLWithPath: folder.file("none/file"))
+        #expect(throws: CocoaError(.fileNoSuchFile)) { try NewFile.create(missing, Data(), isSynced: false) }
+    }
+
     @Test func theOldestAccountIsEvictedAboveTheLimit() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))

@@ -3,7 +3,6 @@ import PushAPI
 import PushClient
 import PushClientTesting
 import PushTesting
-import Synchronization
 import Testing
 
 @testable import ExampleInbox
@@ -12,7 +11,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) @MainActor struct ExampleAppTests {
     /// Secrets in memory, in place of the keychain.
     private final class StoredSecrets: Secrets {
-        private let values = Mutex<[String: Data]>([:])
+        private let values = Locked<[String: Data]>([:])
 
         func read(_ name: String) throws -> Data? { self.values.withLock { $0[name] } }
         func write(_ secret: Data?, as name: String) throws { self.values.withLock { $0[name] = secret } }
@@ -147,6 +146,47 @@ import Testing
             let syncedAt = try #require(try await other.sync().value.syncedAt)
             try await eventually { model.notifications.count == 2 && model.age == .asOf(syncedAt) }
         }
+    }
+
+    @Test func aTapOpensTheMessageAndLowersTheBadge() async throws {
+        let id = self.server.add("Your result is in.")
+        self.server.add("Another.")
+        let model = await self.signedIn()
+        var changes: [(unread: Int, gone: Set<Int64>)] = []
+        model.onChange = { changes.append(($0, $1)) }
+        try await self.run(model) { model.age == .upToDate }
+        #expect(changes.last?.unread == 2)
+        await model.open(PushMessage(id: id))
+        #expect(model.opened?.payload?.text == "Your result is in.")
+        #expect(changes.last?.unread == 1 && changes.last?.gone.contains(id) == true)
+        await model.signOut()
+        #expect(changes.last?.unread == 0 && model.opened == nil)
+    }
+
+    @Test func olderMessagesAreShownPageByPage() async throws {
+        for number in 0..<150 { self.server.add("\(number)") }
+        let model = await self.signedIn()
+        try await self.run(model) { model.age == .upToDate }
+        #expect(model.notifications.count == 100 && model.hasOlder)
+        #expect(model.notifications.first?.payload?.text == "149")
+        await model.showOlder()
+        #expect(model.notifications.count == 150 && !model.hasOlder)
+    }
+
+    @Test func aTapOnAReadOnceMessageErasesIt() async throws {
+        let id = self.server.add(.string("code"), isReadOnce: true)
+        let model = await self.signedIn()
+        await model.open(PushMessage(id: id))
+        #expect(model.opened?.payload?.text == "code")
+        #expect(self.server.notifications.isEmpty)
+    }
+
+    /// The keychain outlives an uninstalled app.
+    @Test func aReinstalledAppIsNotSignedIn() async throws {
+        _ = await self.signedIn()
+        try FileManager.default.removeItem(at: self.place.folder)
+        #expect(self.secrets.names.contains("token"))
+        #expect(!InboxModel(self.place).isSignedIn)
     }
 
     @Test func aWrongPasswordIsReported() async {

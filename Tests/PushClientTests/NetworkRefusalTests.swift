@@ -45,7 +45,7 @@ import Testing
     /// page as its answer.
     @Test func aProxyThatRefusesTheTunnelAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
-            #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "captivePortal")
+            #expect(try await self.advice(for: "https://push.example", throughProxy: peer.url) == "proxy")
             #expect(!peer.requests.isEmpty)
             #expect(peer.requests.allSatisfy { $0.method == "CONNECT" && $0.fields["authorization"] == nil })
         }
@@ -54,7 +54,7 @@ import Testing
     /// For an `http` request the proxy's page replaces the answer, without the echo.
     @Test func aProxyThatRefusesARequestInClearAnswersInTheServersPlace() async throws {
         try await ScriptedPeer.run({ request, _ in .answer(Self.refusal(request)) }) { peer async throws in
-            #expect(try await self.advice(for: "http://push.example", throughProxy: peer.url) == "captivePortal")
+            #expect(try await self.advice(for: "http://push.example", throughProxy: peer.url) == "proxy")
             #expect(peer.requests.allSatisfy { $0.fields["proxy-authorization"] == nil })
         }
     }

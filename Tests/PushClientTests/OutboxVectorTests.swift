@@ -3,7 +3,6 @@ import Cryptography
 import Foundation
 import PushAPI
 import PushTesting
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -167,10 +166,10 @@ private final class LateReplies: Sendable {
     let isAsked = Gate()
     let mayArrive = Gate()
     /// Whether the server answers requests for tasks.
-    let acceptsTasks = Mutex(false)
-    let problems = Mutex<[String]>([])
+    let acceptsTasks = Locked(false)
+    let problems = Locked<[String]>([])
     /// The replies by their request, in order.
-    private let replies: Mutex<[String: [Reply]]>
+    private let replies: Locked<[String: [Reply]]>
     private let lateKey: String
     private let accepted: [JSONValue]
 
@@ -184,7 +183,7 @@ private final class LateReplies: Sendable {
                 Reply(exchange: exchange, isLate: number == count)
             )
         }
-        self.replies = Mutex(replies)
+        self.replies = Locked(replies)
         self.lateKey = Self.key(try late.text("call"))
         self.accepted = try vector.list("told")
     }

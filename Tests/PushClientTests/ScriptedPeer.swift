@@ -2,7 +2,6 @@ import ClientPeers
 import Foundation
 import PushClient
 import Reactor
-import Synchronization
 import Testing
 
 /// A server, or an impostor, on a real socket, that answers each request according to a script.
@@ -11,16 +10,16 @@ final class ScriptedPeer: Sendable {
     typealias Reply = PeerReply
 
     let url: URL
-    private let script: Mutex<Script>
+    private let script: Locked<Script>
     private let before: @Sendable (PeerRequest) async -> Void
-    private let log = Mutex<[PeerRequest]>([])
-    private let left = Mutex(0)
+    private let log = Locked<[PeerRequest]>([])
+    private let left = Locked(0)
     /// The open sockets; `nil` once the test is over.
-    private let sockets = Mutex<Set<Int32>?>([])
+    private let sockets = Locked<Set<Int32>?>([])
 
     private init(url: URL, script: @escaping Script, before: @escaping @Sendable (PeerRequest) async -> Void) {
         self.url = url
-        self.script = Mutex(script)
+        self.script = Locked(script)
         self.before = before
     }
 

@@ -2,7 +2,6 @@ import ClientPeers
 import Foundation
 import PushAPI
 import PushTesting
-import Synchronization
 import Testing
 
 @testable import PushClient
@@ -23,7 +22,7 @@ import Testing
         struct Killed: Error {}
 
         let files = MemoryStore()
-        let limit = Mutex(Limit())
+        let limit = Locked(Limit())
 
         /// Makes a change, unless the process is dead or the disk is full.
         private func write(_ body: () -> Bool) throws -> Bool {
@@ -152,7 +151,7 @@ import Testing
             "$0" sign-out "$1" disk/store
             "$0" fetch "$1" disk/store 7 1000000 | head -n 1
             """
-        let isEnded = Mutex(false)
+        let isEnded = Locked(false)
         try await ScriptedPeer.run({ request, _ in
             if isEnded.withLock({ $0 }) { return .hangUp }
             guard request.method == "DELETE" else { return .answer(PeerAnswer(to: request, body: Samples.item(7))) }
@@ -168,6 +167,17 @@ import Testing
             let lines = ended.output.split(separator: "\n")
             #expect(lines.prefix(2) == ["fresh", "true"], "\(ended)")
             #expect(lines.count >= 3 && lines[2] != "cached")
+        }
+    }
+
+    @Test func aTaskOnAFullDiskIsAStorageError() async throws {
+        try await ScriptedPeer.run(Self.script) { peer in
+            let store = LimitedStore()
+            let client = try await Self.client(peer, store)
+            store.limit.withLock { $0.isFull = true }
+            await #expect(throws: PushClientError.storage("NSCocoaErrorDomain 640")) {
+                try await client.outbox.dismiss(7)
+            }
         }
     }
 

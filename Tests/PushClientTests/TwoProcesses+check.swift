@@ -87,7 +87,7 @@ extension TwoProcesses {
         if let last = ends.filter({ $0.timeIntervalSinceNow < 60 }).max() {
             try await Task.sleep(for: .seconds(max(0, last.timeIntervalSinceNow) + 1))
         }
-        let inbox = try await client.sync()
+        let inbox = try await client.sync(limit: .max)
         #expect(inbox.date == nil)
         try self.check()
         try await self.checkOutbox(client)

@@ -21,6 +21,8 @@ extension PushClient {
         case offline
         /// A network's sign-in page answers in place of the server.
         case captivePortal
+        /// A proxy of the network demands credentials.
+        case proxy
         /// Something on the way has changed, replayed or invented an answer.
         case interference
         /// No key that the app knows has signed: the server's key has changed, or something
@@ -32,10 +34,12 @@ extension PushClient {
         case pin
         /// The credentials are no longer valid.
         case signIn
-        /// The server refuses for now.
+        /// The server refuses for now, or a load balancer before it cannot reach it.
         case wait
         /// The server refuses.
         case refused
+        /// The device cannot store anything.
+        case storage
         /// The app is set up in a way that cannot work on this device.
         case unavailable
 
@@ -59,6 +63,7 @@ extension PushClient {
             switch self {
             case .offline: "There is no connection. What you see may be out of date."
             case .captivePortal: "This network wants you to sign in first. Open its page, then try again."
+            case .proxy: "This network has a proxy that wants a password. Sign in to it, then try again."
             case .interference: "Something on this network changes our answers. Try another network."
             case .update: "This app needs an update, or this network changes our answers. Try another network first."
             case .clock: "The clock of this device is wrong. Set it, then try again."
@@ -66,25 +71,29 @@ extension PushClient {
             case .signIn: "You are signed out. Sign in again."
             case .wait: "The server is busy. Try again later."
             case .refused: "The server does not allow this."
+            case .storage: "This device cannot store messages. Make some room, then try again."
             case .unavailable: "This app cannot do this here. It needs an update."
             }
         }
 
         private init(_ error: PushClientError) {
             switch error {
-            case .interference(let interference): self.init(interference.kind)
+            case .interference(let interference): self.init(interference)
             case .unauthorized, .signedOut: self = .signIn
             case .busy: self = .wait
             case .problem(let problem): self = problem.status >= 500 ? .wait : .refused
             // The device was offline for long.
             case .outboxFull: self = .offline
-            case .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys: self = .unavailable
+            case .storage: self = .storage
+            case .notRegistered, .pinningUnavailable, .invalidServer, .insecureServer, .noSignatureKeys:
+                self = .unavailable
             }
         }
 
-        init(_ kind: Interference.Kind) {
-            switch kind {
-            case .missingEcho, .redirect: self = .captivePortal
+        init(_ interference: Interference) {
+            switch interference.kind {
+            case .redirect: self = .captivePortal
+            case .missingEcho: self.init(statusWithoutEcho: interference.status)
             case .signature, .wrongAccount: self = .update
             case .wrongClock: self = .clock
             case .untrustedKey: self = .pin
@@ -94,11 +103,25 @@ extension PushClient {
             }
         }
 
+        /// During an outage the load balancers of the service answer in its place; a captive
+        /// portal sends a page, a redirect or a demand to sign in.
+        private init(statusWithoutEcho status: Int) {
+            switch status {
+            case 407: self = .proxy
+            case 200..<400, 401, 403, 511: self = .captivePortal
+            case 408, 421, 429, 500...: self = .wait
+            default: self = .interference
+            }
+        }
+
         init(_ code: URLError.Code) {
             switch code {
             case .serverCertificateHasBadDate, .serverCertificateNotYetValid: self = .clock
             // Captive portals answer for every host, with a certificate of their own.
             case .serverCertificateUntrusted, .serverCertificateHasUnknownRoot: self = .captivePortal
+            case .clientCertificateRequired, .clientCertificateRejected: self = .refused
+            // The app's own settings refuse the server's address.
+            case .appTransportSecurityRequiresSecureConnection: self = .unavailable
             default: self = .offline
             }
         }

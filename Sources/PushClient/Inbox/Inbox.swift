@@ -1,9 +1,9 @@
 public import Foundation
 public import PushAPI
 
-/// All notifications of a user, as of a `PushClient.sync()` or as cached on the device.
+/// A page of a user's notifications, as of a `PushClient.sync()` or as cached on the device.
 public struct Inbox: Sendable, Hashable {
-    /// The notifications, the oldest first.
+    /// The notifications of this page, the oldest first.
     ///
     /// A read-once notification has no payload here: `PushClient.notification(_:)` fetches it. If
     /// the publisher forbids storing a payload, only the `sync()` that fetched it returns it. A
@@ -19,20 +19,30 @@ public struct Inbox: Sendable, Hashable {
     /// When the inbox was last known to be complete, by the device's clock. `nil` before the first
     /// sync and between its pages: show "not loaded yet" in place of "nothing here".
     public let syncedAt: Date?
+    /// The number of notifications in the whole inbox.
+    public let count: Int
+    /// The number of unread notifications in the whole inbox, for a badge.
+    public let unreadCount: Int
+    /// Whether there are older notifications than these: `PushClient.cachedInbox(limit:before:)`
+    /// returns them.
+    public let hasMore: Bool
 
     /// Creates an inbox for an app's own tests and previews.
     public init(
         notifications: [NotificationItem],
         arrived: [Int64] = [],
         deleted: [Int64] = [],
-        syncedAt: Date? = nil
+        syncedAt: Date? = nil,
+        count: Int? = nil,
+        unreadCount: Int? = nil,
+        hasMore: Bool = false
     ) {
         self.notifications = notifications
         self.arrived = arrived
         self.deleted = deleted
         self.syncedAt = syncedAt
+        self.count = count ?? notifications.count
+        self.unreadCount = unreadCount ?? notifications.count { !$0.isRead }
+        self.hasMore = hasMore
     }
-
-    /// The number of unread notifications, for a badge.
-    public var unreadCount: Int { self.notifications.count { !$0.isRead } }
 }

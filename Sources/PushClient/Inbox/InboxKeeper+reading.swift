@@ -8,7 +8,7 @@ extension InboxKeeper {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
             guard let name = snapshot.index.name(of: id) else { return nil }
-            if let cached = try self.account.item(name) {
+            if let cached = try self.content(of: name) {
                 guard cached.item.payload != nil, cached.item.expiresAt > now else { return nil }
                 let dates = [snapshot.index.syncedAt, self.confirmedDate(of: name)].compactMap { $0 }
                 return (cached, dates.reduce(cached.date, max))
@@ -16,7 +16,7 @@ extension InboxKeeper {
             // Another process may have replaced the file. If none has, the file is damaged.
             if self.account.latest == snapshot.commit { return nil }
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 
     func changes(since mark: Int64?, consumer: String) throws -> InboxChanges {
@@ -24,25 +24,40 @@ extension InboxKeeper {
         return InboxChanges(snapshot, since: mark ?? snapshot.index.mark(of: consumer), consumer: consumer)
     }
 
-    /// The inbox as the app sees it now. `unstored` has the payloads that must not be stored, in
-    /// place of the cached items.
-    func inbox(instead unstored: [Int64: NotificationItem] = [:], now: Date) throws -> (
-        inbox: Inbox, changes: InboxChanges
-    ) {
-        let (snapshot, items) = try self.items()
-        let pending = snapshot.index.pending
-        let visible = items.map { (unstored[$0.id] ?? $0).after(pending[$0.id]) }
-            .filter { $0.expiresAt > now && pending[$0.id] != .dismiss }
-            .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
-        let mark = snapshot.index.mark(of: Self.syncConsumer)
-        let changes = InboxChanges(snapshot, since: mark, consumer: Self.syncConsumer)
-        let inbox = Inbox(
-            notifications: visible,
-            arrived: changes.arrived.intersection(visible.map(\.id)).sorted(),
-            deleted: changes.deleted.sorted(),
-            syncedAt: snapshot.index.syncedAt
-        )
-        return (inbox, changes)
+    /// A page of the inbox as the app sees it now: the newest `limit` notifications that are older
+    /// than `before`. `unstored` has the payloads that must not be stored, in place of the cached
+    /// items.
+    func inbox(
+        instead unstored: [Int64: NotificationItem] = [:],
+        limit: Int = .max,
+        before: NotificationItem? = nil,
+        now: Date
+    ) throws -> (inbox: Inbox, changes: InboxChanges) {
+        for _ in 0..<Account.attempts {
+            guard let (snapshot, all) = try self.list() else { continue }
+            let pending = snapshot.index.pending
+            func isVisible(_ facts: ItemFacts) -> Bool {
+                facts.expiresAt > now && (pending.isEmpty || pending[facts.name.id] != .dismiss)
+            }
+            let visible = all.filter(isVisible)
+            let older = before.map { all[..<Self.place(of: $0, in: all)].filter(isVisible) } ?? visible
+            let page = older.suffix(max(0, limit))
+            guard let items = try self.items(page, unstored, snapshot) else { continue }
+            let mark = snapshot.index.mark(of: Self.syncConsumer)
+            let changes = InboxChanges(snapshot, since: mark, consumer: Self.syncConsumer)
+            let arrived = changes.arrived.isEmpty ? [] : changes.arrived.intersection(visible.map(\.name.id))
+            let inbox = Inbox(
+                notifications: items,
+                arrived: arrived.sorted(),
+                deleted: changes.deleted.sorted(),
+                syncedAt: snapshot.index.syncedAt,
+                count: visible.count,
+                unreadCount: visible.count { !$0.isRead(after: pending[$0.name.id]) },
+                hasMore: page.count < older.count
+            )
+            return (inbox, changes)
+        }
+        throw PushClientError.busyStore
     }
 
     /// The number of unread notifications, with the outbox's tasks applied; `nil` if not all are
@@ -53,20 +68,19 @@ extension InboxKeeper {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
             guard snapshot.index.syncedAt != nil else { return nil }
-            var (count, isLost) = (0, false)
-            for name in snapshot.index.names {
-                guard let item = try self.account.item(name)?.item else {
-                    isLost = true
-                    break
-                }
-                let pending = snapshot.index.pending[item.id]
-                if pending != .dismiss, !item.after(pending).isRead, item.expiresAt > now { count += 1 }
+            let lost = try self.load(snapshot)
+            guard lost.isEmpty else {
+                // Another process may have replaced the file meanwhile.
+                if self.account.latest == snapshot.commit { return nil }
+                continue
             }
-            if !isLost { return count }
-            // Another process may have replaced the file meanwhile.
-            if self.account.latest == snapshot.commit { return nil }
+            let pending = snapshot.index.pending
+            return self.listed.facts.count {
+                let task = pending[$0.name.id]
+                return task != .dismiss && !$0.isRead(after: task) && $0.expiresAt > now
+            }
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 
     /// A cached notification with the outbox's tasks applied.
@@ -75,21 +89,62 @@ extension InboxKeeper {
         return pending == .dismiss ? nil : try self.item(id, now: now)?.cached.item.after(pending)
     }
 
-    /// Reads all cached items. Drops items whose file is lost, and the cursor with them, so that
-    /// the next sync fetches everything.
-    private func items() throws -> (Account.Snapshot, [NotificationItem]) {
-        var read: [EntryName: NotificationItem] = [:]
-        for _ in 0..<Account.attempts {
-            let snapshot = try self.read()
-            let names = snapshot.index.names
-            var lost: [EntryName] = []
-            for name in names where read[name] == nil {
-                if let cached = try self.account.item(name) { read[name] = cached.item } else { lost.append(name) }
+    /// The facts of all cached items in their order; `nil` after a file was lost.
+    private func list() throws -> (Account.Snapshot, [ItemFacts])? {
+        let snapshot = try self.read()
+        let lost = try self.load(snapshot)
+        guard lost.isEmpty else {
+            try self.drop(lost, at: snapshot)
+            return nil
+        }
+        return (snapshot, self.listed.facts)
+    }
+
+    /// Reads the files that are new since the last call; returns the names of lost ones.
+    private func load(_ snapshot: Account.Snapshot) throws -> [EntryName] {
+        let version = ItemList.Version(snapshot)
+        if self.listed.version == version { return [] }
+        let known = Dictionary(self.listed.facts.map { ($0.name, $0) }) { first, _ in first }
+        var (facts, lost): ([ItemFacts], [EntryName]) = ([], [])
+        for name in snapshot.index.names {
+            if let known = known[name] {
+                facts.append(known)
+            } else if let cached = try self.content(of: name) {
+                facts.append(ItemFacts(name, cached))
+            } else {
+                lost.append(name)
             }
-            if lost.isEmpty { return (snapshot, names.compactMap { read[$0] }) }
-            // Another process may have replaced the files during the read. If none has, they are
-            // damaged.
-            guard self.account.latest == snapshot.commit else { continue }
+        }
+        self.listed = ItemList(version: lost.isEmpty ? version : nil, facts: facts.sorted { $0.place < $1.place })
+        return lost
+    }
+
+    /// Reads the payloads of a page; `nil` after a file was lost.
+    private func items(
+        _ page: ArraySlice<ItemFacts>,
+        _ unstored: [Int64: NotificationItem],
+        _ snapshot: Account.Snapshot
+    ) throws -> [NotificationItem]? {
+        var items: [NotificationItem] = []
+        for facts in page {
+            let item = try unstored[facts.name.id] ?? self.content(of: facts.name)?.item
+            guard let item else {
+                self.listed = ItemList()
+                try self.drop([facts.name], at: snapshot)
+                return nil
+            }
+            items.append(item.after(snapshot.index.pending[facts.name.id]))
+        }
+        return items
+    }
+
+    /// Drops items whose file is lost, and the cursor with them, so that the next sync fetches
+    /// everything.
+    private func drop(_ lost: [EntryName], at snapshot: Account.Snapshot) throws {
+        // Another process may have replaced the files during the read. If none has, they are
+        // damaged.
+        guard self.account.latest == snapshot.commit else { return }
+        try PushClientError.storing {
             try self.account.change { draft in
                 for name in lost where draft.index.name(of: name.id) == name {
                     draft.drop(name.id)
@@ -98,13 +153,21 @@ extension InboxKeeper {
                 }
             }
         }
-        throw Account.Busy()
+    }
+
+    private func content(of name: EntryName) throws -> CachedItem? {
+        try PushClientError.storing { try self.account.item(name) }
+    }
+
+    /// The place of a notification, or where it would be if it is gone.
+    private static func place(of item: NotificationItem, in list: [ItemFacts]) -> Int {
+        list.firstIndex { $0.name.id == item.id } ?? list.firstIndex { $0.createdAt > item.createdAt } ?? list.count
     }
 }
 
 extension NotificationItem {
     /// The item after a task has been carried out.
-    fileprivate func after(_ task: OutboxTask.Kind?) -> NotificationItem {
+    func after(_ task: OutboxTask.Kind?) -> NotificationItem {
         switch task {
         case .read: self.read(true)
         case .unread: self.read(false)

@@ -3,8 +3,8 @@ internal import PushAPI
 
 /// The cached inbox of one account, which other processes may change at the same time.
 ///
-/// An actor, so that the calls of one process change it one after the other. It holds nothing of
-/// the inbox in memory between calls.
+/// An actor, so that the calls of one process change it one after the other. Between calls it
+/// holds some seventy bytes of each notification in memory, and no payload.
 actor InboxKeeper {
     /// The consumer that the deltas of ``Inbox`` are for.
     static let syncConsumer = "sealpost.refresh"
@@ -12,6 +12,8 @@ actor InboxKeeper {
     nonisolated let account: Account
     /// When files were last confirmed since this process began.
     private var confirmed: [EntryName: Date] = [:]
+    /// The facts of all items as of the last call.
+    var listed = ItemList()
     private var isSwept = false
     private var bells: [Int: AsyncStream<Void>.Continuation] = [:]
     private var nextBell = 0
@@ -37,7 +39,7 @@ actor InboxKeeper {
         } catch let error as PushClientError {
             throw error
         } catch {
-            return try self.account.readInMemory()
+            return try PushClientError.storing { try self.account.readInMemory() }
         }
     }
 
@@ -75,8 +77,9 @@ actor InboxKeeper {
             if let serverTime, cached.item.expiresAt <= serverTime { return nil }
             guard draft.isUntouched(id, since: before) else { return nil }
             // For the same content only the date is new: the app sees no change.
-            if draft.item(id)?.item == cached.item { return draft.index.name(of: id) }
-            draft.put(cached)
+            let earlier = draft.item(id)
+            if earlier?.item == cached.item { return draft.index.name(of: id) }
+            draft.put(CachedItem(cached.item, tag: cached.tag, date: cached.date, order: earlier?.order))
             return nil
         }
         if let name { self.confirm(name, cached.date) }
@@ -87,7 +90,7 @@ actor InboxKeeper {
         try self.change { draft in
             for id in ids where draft.isUntouched(id, since: before) {
                 guard let cached = draft.item(id), cached.item.isRead != isRead else { continue }
-                draft.put(CachedItem(cached.item.read(isRead), date: cached.date))
+                draft.put(cached.with(cached.item.read(isRead)))
             }
         }
     }
@@ -121,7 +124,7 @@ actor InboxKeeper {
 
     private func change<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         defer { self.ring() }
-        return try self.account.change(change)
+        return try PushClientError.storing { try self.account.change(change) }
     }
 
     // MARK: - Waiting

@@ -2,14 +2,21 @@ internal import Foundation
 public import PushAPI
 
 extension PushClient {
-    /// The cached inbox, at once and without network: show it, then ``sync()``.
+    /// A page of the cached inbox, at once and without network: show it, then ``sync(limit:)``.
     ///
+    /// It has the newest `limit` notifications, or those before `before`, and reads no other
+    /// payload from the disk.
+    ///
+    /// ```swift
+    /// let newest = try await client.cachedInbox(limit: 50)
+    /// let older = try await client.cachedInbox(limit: 50, before: newest.notifications.first)
+    /// ```
     /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will report,
-    /// including the work of extensions. It throws only ``PushClientError/signedOut``, except if a
-    /// store changes all the time.
-    public func cachedInbox() async throws -> Inbox {
+    /// including the work of extensions. It throws ``PushClientError/signedOut`` and
+    /// ``PushClientError/storage(_:)``.
+    public func cachedInbox(limit: Int = 500, before: NotificationItem? = nil) async throws -> Inbox {
         await self.inbox.prepare()
-        return try await self.inbox.inbox(now: self.now()).inbox
+        return try await self.inbox.inbox(limit: limit, before: before, now: self.now()).inbox
     }
 
     /// A cached notification with its payload; `nil` if it is not cached. It needs no network.
@@ -26,32 +33,34 @@ extension PushClient {
     /// the same time, also of two processes, do not harm each other. A change in ``Inbox/arrived``
     /// or ``Inbox/deleted`` is reported by one call only; if that call throws, the next one
     /// reports it.
-    public func sync() async throws -> Fetched<Inbox> {
+    ///
+    /// The result has the newest `limit` notifications of the inbox.
+    public func sync(limit: Int = 500) async throws -> Fetched<Inbox> {
         await self.inbox.prepare()
         var sync = Sync(self.inbox, app: self.app, now: self.now())
         do {
-            return .fresh(try await CallDeadline.within(self.deadline) { try await self.run(&sync) })
+            return .fresh(try await CallDeadline.within(self.deadline) { try await self.run(&sync, limit) })
         } catch {
             guard let failure = FetchFailure(error) else { throw error }
-            let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, now: sync.now)
+            let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, limit: limit, now: sync.now)
             guard let date = inbox.syncedAt else { throw error }
             try await self.inbox.take(changes)
             return .cached(inbox, date, because: failure)
         }
     }
 
-    private func run(_ sync: inout Sync) async throws -> Inbox {
+    private func run(_ sync: inout Sync, _ limit: Int) async throws -> Inbox {
         try await self.outbox.flushIfPossible()
         // A second pass follows if the file of a notification was lost, which the first one finds
         // while reading.
         for _ in 0..<2 {
             try await sync.run(self.api)
-            let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, now: sync.now)
+            let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, limit: limit, now: sync.now)
             if inbox.syncedAt == nil { continue }
             try await self.inbox.take(changes)
             return inbox
         }
-        throw Account.Busy()
+        throw PushClientError.busyStore
     }
 
     // MARK: - Changes

@@ -4,9 +4,9 @@ internal import PushAPI
 /// The tasks that wait for the server. They exist only in files: a task that cannot be written is
 /// refused.
 extension InboxKeeper {
-    func tasks() throws -> [OutboxTask] { try self.account.read(self.account.files).index.outbox }
+    func tasks() throws -> [OutboxTask] { try self.readFiles().outbox }
 
-    func failures() throws -> [Outbox.Failure] { try self.account.read(self.account.files).index.failures }
+    func failures() throws -> [Outbox.Failure] { try self.readFiles().failures }
 
     func enqueue(_ task: OutboxTask, payload: Data? = nil) throws {
         let isTaken = try self.changeOutbox { $0.enqueue(task, payload: payload) }
@@ -37,16 +37,21 @@ extension InboxKeeper {
     /// The payload of a task; `nil` if another process has finished the task, or its file is
     /// damaged.
     func payload(of task: OutboxTask) throws -> JSONValue? {
-        guard let name = task.payload, let bytes = try self.account.files.readEntry(name, in: self.account.folder)
-        else {
-            return nil
-        }
+        guard let name = task.payload,
+            let bytes = try PushClientError.storing({
+                try self.account.files.readEntry(name, in: self.account.folder)
+            })
+        else { return nil }
         // A payload that is not JSON is damaged.
         return try? JSONValue(reading: bytes)
     }
 
+    private func readFiles() throws -> AccountIndex {
+        try PushClientError.storing { try self.account.read(self.account.files).index }
+    }
+
     private func changeOutbox<Result>(_ change: (inout AccountDraft) -> Result) throws -> Result {
         defer { self.ring() }
-        return try self.account.changeFiles(change)
+        return try PushClientError.storing { try self.account.changeFiles(change) }
     }
 }

@@ -12,7 +12,9 @@ extension Outbox {
     /// the tasks behind it continue. If another process is sending the first task, this call
     /// leaves the others to it.
     public func flush() async throws {
-        try await CallDeadline.within(self.client.deadline) { try await self.run() }
+        try await BackgroundTime.during("sends the user's actions") {
+            try await CallDeadline.within(self.client.deadline) { try await self.run() }
+        }
     }
 
     /// Does the same for a call that must continue. Tasks wait if the server cannot do them now,
@@ -22,9 +24,8 @@ extension Outbox {
             try await self.run()
         } catch PushClientError.busy {
         } catch PushClientError.problem {
-        } catch let error where error is PushClientError || error is CancellationError || error.allowsCached {
-            throw error
-        } catch {}
+        } catch PushClientError.storage {
+        }
     }
 
     private func run() async throws {

@@ -4,10 +4,10 @@ public import PushAPI
 /// The user's actions that did not wait for the network. They are stored, shown as done, and sent
 /// to the server later, in order.
 ///
-/// ``PushClient/sync()`` sends them before it fetches, and ``flush()`` without fetching. Each task
-/// has one key for all attempts, in every process and after crashes, so that the server does
-/// nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed by
-/// ``PushClient/signOut()``.
+/// ``PushClient/sync(limit:)`` sends them before it fetches, and ``flush()`` without fetching.
+/// Each task has one key for all attempts, in every process and after crashes, so that the server
+/// does nothing twice. The outbox is stored like the inbox: encrypted, without a lock, and removed
+/// by ``PushClient/signOut()``.
 ///
 /// ```swift
 /// try await client.outbox.dismiss(id)
@@ -34,8 +34,8 @@ public struct Outbox: Sendable {
     /// Marks a notification as read or unread.
     ///
     /// This and the other tasks are stored when the call returns. It throws
-    /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and the file system's error if
-    /// the task cannot be written.
+    /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and
+    /// ``PushClientError/storage(_:)`` if the task cannot be written.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {
         try await self.client.inbox.enqueue(OutboxTask(isRead ? .read : .unread, id: id))
     }

@@ -56,7 +56,7 @@ public struct BackgroundRefresh: Sendable {
 
     private static func sync(_ client: PushClient) async -> Outcome {
         // The app can find the reason when the user opens it.
-        guard case .fresh(let inbox)? = try? await client.sync() else { return .failed }
+        guard case .fresh(let inbox)? = try? await client.sync(limit: 0) else { return .failed }
         return inbox.arrived.isEmpty && inbox.deleted.isEmpty ? .noData : .newData
     }
 }

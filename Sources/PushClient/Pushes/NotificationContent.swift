@@ -1,6 +1,43 @@
-/// The visible parts of a notification: those of Apple's `UNNotificationContent` that a payload
-/// decides, as a value.
+public import Foundation
+
+/// The parts of Apple's `UNNotificationContent` that a payload decides, as a value.
 public struct NotificationContent: Sendable, Hashable {
+    /// A file to show with the notification. The system moves it, and deletes it later.
+    public struct Attachment: Sendable, Hashable {
+        /// Distinguishes the attachments of one notification.
+        public var identifier: String
+        /// A local file whose name has the extension of its type, such as `png`.
+        public var file: URL
+
+        /// Creates an attachment.
+        public init(identifier: String = "", file: URL) {
+            self.identifier = identifier
+            self.file = file
+        }
+    }
+
+    /// A sound.
+    public enum Sound: Sendable, Hashable {
+        /// The system's own sound.
+        case standard
+        /// A file of the app, by its name; on a watch the system's own sound.
+        case named(String)
+        /// No sound.
+        case silent
+    }
+
+    /// The importance of a notification.
+    public enum InterruptionLevel: Sendable, Hashable {
+        /// Joins the list without lighting the screen.
+        case passive
+        /// Lights the screen and makes a sound.
+        case active
+        /// Breaks through a focus; the app needs the entitlement for it.
+        case timeSensitive
+        /// Breaks through mute; the app needs Apple's entitlement for it.
+        case critical
+    }
+
     /// The first line.
     public var title: String
     /// The line below the title.
@@ -13,6 +50,18 @@ public struct NotificationContent: Sendable, Hashable {
     public var threadIdentifier: String
     /// Names the actions that the app has declared; if empty, it has no actions.
     public var categoryIdentifier: String
+    /// The sound; `nil` leaves the push's own.
+    public var sound: Sound?
+    /// The importance; `nil` leaves the push's own.
+    public var interruptionLevel: InterruptionLevel?
+    /// From 0 to 1: the place in the system's summary; `nil` leaves the push's own.
+    public var relevanceScore: Double?
+    /// The scene to open at a tap; `nil` leaves the push's own.
+    public var targetContentIdentifier: String?
+    /// Added to the push's own `userInfo`, for the code that handles a tap.
+    public var userInfo: [String: String] = [:]
+    /// The images, sounds or videos.
+    public var attachments: [Attachment] = []
 
     /// Creates a content.
     public init(

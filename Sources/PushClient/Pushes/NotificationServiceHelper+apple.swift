@@ -33,7 +33,42 @@
             self.content.badge = shown.badge.map { NSNumber(value: $0) }
             self.content.threadIdentifier = shown.threadIdentifier
             self.content.categoryIdentifier = shown.categoryIdentifier
+            if let sound = shown.sound { self.content.sound = sound.ofSystem }
+            if let level = shown.interruptionLevel { self.content.interruptionLevel = level.ofSystem }
+            if let score = shown.relevanceScore { self.content.relevanceScore = score }
+            if let target = shown.targetContentIdentifier { self.content.targetContentIdentifier = target }
+            self.content.userInfo.merge(shown.userInfo) { $1 }
+            // The notification is shown without a file that the system refuses.
+            self.content.attachments += shown.attachments.compactMap {
+                try? UNNotificationAttachment(identifier: $0.identifier, url: $0.file)
+            }
             self.handler(self.content)
+        }
+    }
+
+    extension NotificationContent.Sound {
+        fileprivate var ofSystem: UNNotificationSound? {
+            switch self {
+            case .standard: return .default
+            case .silent: return nil
+            case .named(let name):
+                #if os(watchOS)
+                    return .default
+                #else
+                    return UNNotificationSound(named: UNNotificationSoundName(name))
+                #endif
+            }
+        }
+    }
+
+    extension NotificationContent.InterruptionLevel {
+        fileprivate var ofSystem: UNNotificationInterruptionLevel {
+            switch self {
+            case .passive: .passive
+            case .active: .active
+            case .timeSensitive: .timeSensitive
+            case .critical: .critical
+            }
         }
     }
 

@@ -1,6 +1,5 @@
 internal import Foundation
 public import PushAPI
-internal import Synchronization
 
 /// The work of a notification service extension: fetches the notification that a push names, and
 /// delivers its content exactly once and in time.
@@ -30,24 +29,27 @@ internal import Synchronization
 /// ```
 public final class NotificationServiceHelper: Sendable {
     /// Writes the text of an item into the placeholder's content.
-    public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) -> Void
+    ///
+    /// It may wait, such as for the download of an image. If it takes longer than the helper's
+    /// limit, the placeholder is shown: give a download a shorter timeout.
+    public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) async -> Void
 
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
-    private let badge: @Sendable (PushClient) async -> Int?
+    private let badge: (@Sendable (PushClient) async -> Int?)?
     private let fill: Fill
     /// The contents that are not delivered yet. A lock, because the system calls from threads of
     /// its own.
-    private let pending = Mutex<[UUID: Delivery]>([:])
+    private let pending = Locked<[UUID: Delivery]>([:])
 
     /// Each push calls `clients`, which returns one client for each account that is signed in.
     /// `limit` is the helper's part of the 30 seconds that the system allows. `badge` returns the
-    /// number on the icon; `nil` leaves the push's own number. By default it is the number of the
-    /// account's unread notifications, once all of them are cached.
+    /// number on the icon; `nil` leaves the push's own number. By default it is the number of
+    /// unread notifications of all accounts, once all of them are cached.
     public init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
-        badge: @escaping @Sendable (PushClient) async -> Int? = { await $0.cachedBadge() },
+        badge: (@Sendable (PushClient) async -> Int?)? = nil,
         fill: @escaping Fill
     ) {
         self.clients = clients
@@ -101,27 +103,39 @@ public final class NotificationServiceHelper: Sendable {
 
     /// Returns `nil` if only the placeholder can be shown, or the time is over.
     private func content(of push: PushMessage, _ delivery: Delivery) async -> NotificationContent? {
-        guard let client = PushClient.recipient(of: push, among: self.clients()) else { return nil }
+        let clients = self.clients()
+        guard let client = PushClient.recipient(of: push, among: clients) else { return nil }
         // The app's closures may ignore cancellation, and the system does not wait. Without a
         // content in time the placeholder is shown.
         return try? await CallDeadline.race(within: self.limit) {
-            await self.content(of: push.id, client, delivery.placeholder)
+            await self.content(of: push.id, client, among: clients, delivery.placeholder)
         }
+    }
+
+    private func count(_ client: PushClient, among clients: [PushClient]) async -> Int? {
+        if let badge { return await badge(client) }
+        var count = 0
+        for client in clients {
+            guard let badge = await client.cachedBadge() else { return nil }
+            count += badge
+        }
+        return count
     }
 
     private func content(
         of id: Int64,
         _ client: PushClient,
+        among clients: [PushClient],
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
         // A proxy may have written the failure, so its text is not shown: the placeholder says
         // where to look.
-        guard let item = try? await client.preview(id) else { return nil }
+        guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
-        self.fill(item, &content)
+        await self.fill(item, &content)
         // The badge is the icon's number, not this notification's: it is read after the item is
         // cached.
-        if let badge = await self.badge(client) { content.badge = badge }
+        if let badge = await self.count(client, among: clients) { content.badge = badge }
         return content
     }
 }
@@ -130,11 +144,11 @@ public final class NotificationServiceHelper: Sendable {
 final class Delivery: Sendable {
     let id = UUID()
     let placeholder: NotificationContent
-    private let handler: Mutex<(@Sendable (NotificationContent) -> Void)?>
+    private let handler: Locked<(@Sendable (NotificationContent) -> Void)?>
 
     init(_ placeholder: NotificationContent, _ handler: @escaping @Sendable (NotificationContent) -> Void) {
         self.placeholder = placeholder
-        self.handler = Mutex(handler)
+        self.handler = Locked(handler)
     }
 
     /// Only the first call has an effect.
@@ -155,20 +169,5 @@ extension PushClient {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.
         return try? await self.inbox.unreadCount(now: self.now())
-    }
-
-    /// The item to show before its user opens the app; `nil` if it must wait.
-    ///
-    /// A read-once item is not fetched: its minute would begin, and the app would find nothing
-    /// when the user taps it. A list request for this one id reveals whether it is read-once,
-    /// without fetching the payload.
-    func preview(_ id: Int64) async throws -> NotificationItem? {
-        var request = APIRequest("GET", Paths.notifications)
-        request.query = [URLQueryItem(name: "ids", value: String(id))]
-        let answer = try await self.api.call(request)
-        guard case .array(let items)? = answer.json?["Notifications"] else { throw answer.unexpected("a list") }
-        guard let item = items.lazy.compactMap(NotificationItem.init).first(where: { $0.id == id }), !item.isReadOnce
-        else { return nil }
-        return try await self.notification(id).value
     }
 }

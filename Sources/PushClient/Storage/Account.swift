@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 
 /// The stored state of one account, changed by one commit after the other.
 ///
@@ -43,7 +42,7 @@ final class Account: Sendable {
     let folder: AccountFolder
     let limits: StoreLimits
     let files: any EntryStore
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(_ files: any EntryStore, name: String, proof: AccountIndex.Proof, limits: StoreLimits = StoreLimits()) {
         self.files = files

@@ -86,17 +86,29 @@ struct AccountDraft {
             // Until the last page arrives, the state matches no state of the server.
             self.index.syncedAt = nil
         }
-        for item in page.items.map(\.cached) {
+        for (place, item) in page.items.map(\.cached).enumerated() {
             // An item that was dismissed during the request stays deleted.
             if let deleted = self.index.deletions[item.id], deleted > before, deleted < self.commit { continue }
             // An expired item that was never here needs no deletion.
             if let serverTime, item.expiresAt <= serverTime, !cached.contains(item.id) { continue }
-            self.put(CachedItem(item, date: now))
+            // A changed item keeps its place.
+            let order = self.item(item.id)?.order ?? self.order(of: item.id, at: place)
+            self.put(CachedItem(item, date: now, order: order))
         }
         for id in page.deleted { self.remove(id) }
         self.index.cursor = page.cursor
         if !page.hasMore { self.index.syncedAt = now }
         self.expire(serverTime)
+    }
+
+    /// The place of an item in the order of all pages. Pages have 500 items.
+    private func order(of id: Int64, at place: Int) -> Int64 {
+        let (place, restart) = (Int64(min(place, 511)), self.index.restartedAt)
+        guard restart > 0, restart < self.commit, self.index.deletions[id] == restart else {
+            return self.commit &<< 20 | place
+        }
+        // The restart has removed it, so it is older than the new items.
+        return (restart - 1) &<< 20 | 1 << 19 | min(self.commit - restart, 1023) << 9 | place
     }
 
     /// Deletes the items that have expired by the server's time. The device's clock never deletes
@@ -139,7 +151,7 @@ struct AccountDraft {
             guard let old = self.index.entries[id], let cached = self.item(id), cached.item.payload != nil else {
                 continue
             }
-            self.put(CachedItem(cached.item.withoutPayload, date: cached.date))
+            self.put(cached.with(cached.item.withoutPayload))
             bytes -= (Int(old.units) - Int(self.index.entries[id]?.units ?? 0)) * 256
         }
     }

@@ -65,6 +65,8 @@ struct ByteReader {
 
     init(_ bytes: Data) { self.rest = bytes[...] }
 
+    var isAtEnd: Bool { self.rest.isEmpty }
+
     mutating func byte() throws -> UInt8 {
         guard let byte = self.rest.popFirst() else { throw Malformed() }
         return byte

@@ -7,18 +7,27 @@ struct CachedItem: Sendable, Hashable {
     /// The validator (`ETag`) of a fetch, as received.
     let tag: String?
     let date: Date
+    /// Grows with the place in the server's list, since the server's times have seconds only.
+    /// `nil` before the item was in a list.
+    let order: Int64?
 
-    init(_ item: NotificationItem, tag: String? = nil, date: Date) {
+    init(_ item: NotificationItem, tag: String? = nil, date: Date, order: Int64? = nil) {
         self.item = item
         self.tag = tag
         self.date = date
+        self.order = order
     }
+
+    /// The same entry with a changed item, which has no validator.
+    func with(_ item: NotificationItem) -> CachedItem { CachedItem(item, date: self.date, order: self.order) }
 
     var bytes: Data {
         var writer = ByteWriter()
         writer.date(self.date)
         writer.optional(self.tag) { $0.text($1) }
         writer.data(Data(self.item.json.bytes))
+        // At the end, where versions up to 0.2.0 do not look.
+        if let order { writer.number(UInt64(bitPattern: order)) }
         return writer.bytes
     }
 
@@ -32,7 +41,8 @@ struct CachedItem: Sendable, Hashable {
     private init(_ reader: inout ByteReader) throws {
         let (date, tag) = (try reader.date(), try reader.optional { try $0.text() })
         guard let item = NotificationItem(try JSONValue(reading: reader.data())) else { throw ByteReader.Malformed() }
-        self.init(item, tag: tag, date: date)
+        let order = reader.isAtEnd ? nil : Int64(bitPattern: try reader.number())
+        self.init(item, tag: tag, date: date, order: order)
     }
 }
 

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import Foundation
-internal import Synchronization
 
 #if canImport(CryptoKit)
     internal import CryptoKit
@@ -19,7 +18,7 @@ final class FolderStore: EntryStore {
     private let contents: SymmetricKey
     private let limits: StoreLimits
     /// A lock, held while the folder is created, once for each process.
-    private let isPrepared = Mutex(false)
+    private let isPrepared = Locked(false)
 
     init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
         self.folder = folder
@@ -170,31 +169,10 @@ final class FolderStore: EntryStore {
     func write(sealing value: Data, bound place: String, to file: URL, isSynced: Bool = false) throws {
         let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
         guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
-        #if canImport(Darwin) && !os(macOS)
-            try sealed.write(
-                to: file,
-                options: [.withoutOverwriting, .completeFileProtectionUntilFirstUserAuthentication]
-            )
-        #else
-            try sealed.write(to: file, options: .withoutOverwriting)
-        #endif
-        guard isSynced else { return }
         // Syncing keeps the contents of indexes and of payloads to send after a loss of power. The
         // name itself may be lost; the index before is then the latest. Other entries need no
         // sync: an entry that does not decrypt is fetched again.
-        guard let handle = try Self.handle(to: file) else { return }
-        defer { try? handle.close() }
-        try handle.synchronize()
-    }
-
-    /// Returns `nil` if another process has swept the file. The caller's next step then fails.
-    private static func handle(to file: URL) throws -> FileHandle? {
-        do {
-            return try FileHandle(forWritingTo: file)
-        } catch {
-            guard Self.isThere(file) else { return nil }
-            throw error
-        }
+        try NewFile.create(file, sealed, isSynced: isSynced)
     }
 
     // MARK: - Folders

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import Synchronization
 
 /// Entries and indexes in memory.
 final class MemoryStore: EntryStore {
@@ -11,7 +10,7 @@ final class MemoryStore: EntryStore {
     }
 
     /// A lock: each access is short.
-    private let accounts = Mutex<[AccountFolder: Files]>([:])
+    private let accounts = Locked<[AccountFolder: Files]>([:])
 
     func folder(of account: String) -> AccountFolder { AccountFolder(name: account) }
 

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import PushAPI
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
     internal import FoundationNetworking
@@ -29,7 +28,7 @@ final class EventChannel: Sendable {
     /// The most unread signals. The server sends events again whose notifications were not
     /// fetched.
     static let maximumSignals = 500
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     /// The delay before reconnecting that the server asks for.
     var retry: Duration? { self.state.withLock { $0.parser.retry } }

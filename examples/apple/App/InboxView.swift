@@ -7,6 +7,14 @@ struct InboxView: View {
 
     var body: some View {
         List {
+            if let item = self.model.opened {
+                Section {
+                    MessageRow(item: item)
+                    Button("Close") { self.model.close() }
+                } footer: {
+                    Text("Opened from its notification.")
+                }
+            }
             Section {
                 ForEach(self.model.notifications) { item in
                     MessageRow(item: item).swipeActions {
@@ -16,6 +24,7 @@ struct InboxView: View {
                         }
                     }
                 }
+                if self.model.hasOlder { Button("Older messages") { Task { await self.model.showOlder() } } }
             } footer: {
                 Text([self.age, self.model.advice].compactMap { $0 }.joined(separator: " "))
             }

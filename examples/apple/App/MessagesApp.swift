@@ -31,6 +31,12 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
         _ application: UIApplication,
         didFinishLaunchingWithOptions options: [UIApplication.LaunchOptionsKey: Any]?
     ) -> Bool {
+        UNUserNotificationCenter.current().delegate = self
+        self.model.onChange = { unread, gone in
+            PushClient.removeDelivered(gone)
+            // The user may have switched the number off.
+            Task { try? await UNUserNotificationCenter.current().setBadgeCount(unread) }
+        }
         try? BackgroundRefresh.schedule("org.example.messages.refresh")
         // Registers at each start, because the system may have another token.
         application.registerForRemoteNotifications()
@@ -47,5 +53,30 @@ final class AppDelegate: NSObject, UIApplicationDelegate {
         didReceiveRemoteNotification userInfo: [AnyHashable: Any]
     ) async -> UIBackgroundFetchResult {
         UIBackgroundFetchResult(await BackgroundRefresh(clients: { Self.clients }).run())
+    }
+}
+
+/// The system calls these methods on the main thread, and wants its answers there.
+extension AppDelegate: UNUserNotificationCenterDelegate {
+    /// Shows a notification while the app is open, too.
+    nonisolated func userNotificationCenter(
+        _ center: UNUserNotificationCenter,
+        willPresent notification: UNNotification,
+        withCompletionHandler completionHandler: @escaping (UNNotificationPresentationOptions) -> Void
+    ) {
+        completionHandler([.banner, .list, .sound])
+    }
+
+    /// Opens the message of a tapped notification.
+    nonisolated func userNotificationCenter(
+        _ center: UNUserNotificationCenter,
+        didReceive response: UNNotificationResponse,
+        withCompletionHandler completionHandler: @escaping () -> Void
+    ) {
+        let push = PushMessage(userInfo: response.notification.request.content.userInfo)
+        MainActor.assumeIsolated {
+            if let push { Task { await self.model.open(push) } }
+        }
+        completionHandler()
     }
 }

@@ -16,11 +16,21 @@ import PushClient
     private(set) var isSignedIn = false
     private(set) var notifications: [NotificationItem] = []
     private(set) var age = Age.notLoaded
+    /// Whether there are older messages than these.
+    private(set) var hasOlder = false
     /// Advice about the last call that failed, or had to return cached messages.
     private(set) var advice: String?
 
+    /// The message that a tap on its notification has opened.
+    private(set) var opened: NotificationItem?
+    /// Shows the number of unread messages on the icon, and removes notifications of messages that
+    /// are read or gone.
+    @ObservationIgnored var onChange: (_ unread: Int, _ gone: Set<Int64>) -> Void = { _, _ in }
+
     private let place: Place
     private var client: PushClient?
+    /// How many messages are shown.
+    private var limit = 100
     /// The device token from the system, which may arrive before a sign-in.
     private var deviceToken: String?
 
@@ -40,11 +50,11 @@ import PushClient
             _ = await signOuts
             return
         }
-        await self.attempt { self.show(try await client.cachedInbox()) }
+        await self.attempt { self.show(try await client.cachedInbox(limit: self.limit)) }
         await self.sync()
         await self.register()
         do {
-            for try await _ in client.updates() { self.show(try await client.cachedInbox()) }
+            for try await _ in client.updates() { self.show(try await client.cachedInbox(limit: self.limit)) }
         } catch {
             self.fail(error)
         }
@@ -53,11 +63,18 @@ import PushClient
     func sync() async {
         guard let client = self.client else { return }
         await self.attempt {
-            let inbox = try await client.sync()
-            self.notifications = Self.shown(inbox.value)
+            let inbox = try await client.sync(limit: self.limit)
+            self.present(inbox.value)
             self.age = inbox.date.map(Age.asOf) ?? .upToDate
             self.advice = inbox.failure?.advice.text
         }
+    }
+
+    /// Shows a further page.
+    func showOlder() async {
+        guard let client = self.client else { return }
+        self.limit += 100
+        await self.attempt { self.show(try await client.cachedInbox(limit: self.limit)) }
     }
 
     /// Registers with the token that the system gives at each start.
@@ -99,6 +116,21 @@ import PushClient
         }
     }
 
+    /// Opens the message of a tapped notification. A read-once payload is fetched only now, and the
+    /// server then erases it.
+    func open(_ push: PushMessage) async {
+        guard let client = self.client, client.isRecipient(of: push) else { return }
+        await self.attempt {
+            let item = try await client.notification(push.id).value
+            self.opened = item
+            if item.isReadOnce { return try await client.confirmTaken(item.id) }
+            try await client.outbox.markRead(item.id)
+            try await self.tell(client)
+        }
+    }
+
+    func close() { self.opened = nil }
+
     // MARK: - Private
 
     private func register() async {
@@ -108,18 +140,22 @@ import PushClient
 
     /// Shows the cached messages with the date of the last sync.
     private func show(_ inbox: Inbox) {
-        self.notifications = Self.shown(inbox)
+        self.present(inbox)
         if self.age != .upToDate { self.age = inbox.syncedAt.map(Age.asOf) ?? .notLoaded }
     }
 
     /// Shows the outbox's tasks as done, then sends them, now or with the next sync.
     private func tell(_ client: PushClient) async throws {
-        self.show(try await client.cachedInbox())
+        self.show(try await client.cachedInbox(limit: self.limit))
         try await client.outbox.flush()
     }
 
-    /// The messages, newest first.
-    private static func shown(_ inbox: Inbox) -> [NotificationItem] { inbox.notifications.reversed() }
+    private func present(_ inbox: Inbox) {
+        // The newest first.
+        self.notifications = inbox.notifications.reversed()
+        self.hasOlder = inbox.hasMore
+        self.onChange(inbox.unreadCount, Set(inbox.deleted + inbox.notifications.filter(\.isRead).map(\.id)))
+    }
 
     private func attempt(_ action: () async throws -> Void) async {
         do {
@@ -144,7 +180,9 @@ import PushClient
     private func end() {
         self.client = nil
         self.isSignedIn = false
+        self.onChange(0, Set(self.notifications.map(\.id)))
         self.notifications = []
+        self.opened = nil
         self.age = .notLoaded
     }
 }

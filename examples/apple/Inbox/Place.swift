@@ -11,6 +11,8 @@ struct Place: Sendable {
 
     /// The client of the account that is signed in; `nil` without one.
     func client() throws -> PushClient? {
+        // The keychain outlives an uninstalled app, and its folder does not.
+        guard FileManager.default.fileExists(atPath: self.folder.path) else { return nil }
         guard let account = try self.secrets.text("account"), let token = try self.secrets.text("token")
         else { return nil }
         return try self.client(.token(token, account: account))
@@ -18,6 +20,7 @@ struct Place: Sendable {
 
     /// Exchanges a password for a token, and stores only the token.
     func signIn(_ name: String, _ password: String) async throws -> PushClient? {
+        try FileManager.default.createDirectory(at: self.folder, withIntermediateDirectories: true)
         let session = try await self.client(.challenged(username: name, password: password)).signIn()
         try self.secrets.write(Data(session.token.utf8), as: "token")
         try self.secrets.write(Data(name.utf8), as: "account")

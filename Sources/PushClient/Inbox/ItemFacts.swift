@@ -1,0 +1,49 @@
+internal import Foundation
+internal import PushAPI
+
+/// The facts of a cached item that a list and a badge need, without its payload.
+///
+/// A file never changes once it has its name, so its facts stay right.
+struct ItemFacts: Sendable {
+    let name: EntryName
+    let isRead: Bool
+    let createdAt: Date
+    let expiresAt: Date
+    private let order: Int64
+
+    init(_ name: EntryName, _ cached: CachedItem) {
+        self.name = name
+        self.isRead = cached.item.isRead
+        self.createdAt = cached.item.createdAt
+        self.expiresAt = cached.item.expiresAt
+        self.order = cached.order ?? .max
+    }
+
+    /// Sorts the oldest first, and within a second as the server's list has them.
+    var place: (Date, Int64, Int64) { (self.createdAt, self.order, self.name.id) }
+
+    func isRead(after task: OutboxTask.Kind?) -> Bool {
+        switch task {
+        case .read: true
+        case .unread: false
+        case .dismiss, .send, nil: self.isRead
+        }
+    }
+}
+
+/// The facts of the items of one commit, in their order.
+struct ItemList: Sendable {
+    /// `nil` if a file could not be read.
+    var version: Version?
+    var facts: [ItemFacts] = []
+
+    /// A commit; the name distinguishes it from one of a store that was created again.
+    struct Version: Sendable, Equatable {
+        let commit: Int64
+        let name: UInt64?
+
+        init(_ snapshot: Account.Snapshot) {
+            (self.commit, self.name) = (snapshot.commit, snapshot.index.history.first)
+        }
+    }
+}

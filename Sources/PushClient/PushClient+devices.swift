@@ -1,0 +1,128 @@
+public import Foundation
+internal import PushAPI
+
+extension PushClient {
+    /// A device of the account, for a screen such as "your devices".
+    public struct Device: Sendable, Hashable, Identifiable {
+        /// The id of its registration.
+        public let id: String
+        /// The name of the server's sender, such as `apns`; `nil` if the server does not say.
+        public let platform: String?
+        /// In lower case, with the tag of the user.
+        public let topics: [String]
+        /// Whether it is this device.
+        public let isThisDevice: Bool
+        /// When it was registered.
+        public let createdAt: Date?
+        /// When the provider last accepted a push to it.
+        public let lastPush: Date?
+        /// When another account registered it; `nil` if it is still this account's.
+        public let retiredAt: Date?
+
+        /// Creates a device for an app's own tests and previews.
+        public init(
+            id: String,
+            platform: String? = nil,
+            topics: [String] = [],
+            isThisDevice: Bool = false,
+            createdAt: Date? = nil,
+            lastPush: Date? = nil,
+            retiredAt: Date? = nil
+        ) {
+            self.id = id
+            self.platform = platform
+            self.topics = topics
+            self.isThisDevice = isThisDevice
+            self.createdAt = createdAt
+            self.lastPush = lastPush
+            self.retiredAt = retiredAt
+        }
+
+        init?(_ json: JSONValue, own: String?) {
+            guard let id = json["Id"]?.text else { return nil }
+            func date(_ name: String) -> Date? { json[name]?.text.flatMap(Date.init(rfc3339:)) }
+            var topics: [String] = []
+            if case .array(let tags)? = json["Tags"] { topics = tags.compactMap(\.text) }
+            self.init(
+                id: id,
+                platform: json["Platform"]?.text,
+                topics: topics,
+                isThisDevice: id == own,
+                createdAt: date("CreatedAt"),
+                lastPush: date("LastPush"),
+                retiredAt: date("RetiredAt")
+            )
+        }
+    }
+
+    /// The provider's answer to a test push.
+    public struct TestPush: Sendable, Hashable {
+        /// `accepted`, `queued` or `failed`.
+        public let state: String
+        /// The provider's words; `nil` without any.
+        public let reason: String?
+    }
+
+    /// The account's devices; for 30 days also those that another account has registered since.
+    public func devices() async throws -> [Device] {
+        let answer = try await self.api.call(APIRequest("GET", Paths.register))
+        let own = self.registrationID
+        guard case .array(let elements)? = answer.json else { throw answer.unexpected("a list of devices") }
+        let devices = elements.compactMap { Device($0, own: own) }
+        guard devices.count == elements.count else { throw answer.unexpected("a list of devices") }
+        return devices
+    }
+
+    /// Ends a device of the account, such as a lost phone: it gets no more pushes. Ending it again
+    /// does nothing.
+    public func endDevice(_ id: String) async throws {
+        do {
+            _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))
+        } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
+            // It is gone already.
+        }
+    }
+
+    /// Lets this device join a topic.
+    ///
+    /// The next registration replaces all topics: add the topic to the tags of
+    /// ``registerIfNeeded(platform:handle:tags:isSandbox:atLeastEvery:)-(_,String,_,_,_)``, too.
+    /// Throws ``PushClientError/notRegistered`` for a device without a registration.
+    public func joinTopic(_ topic: String) async throws {
+        _ = try await self.api.call(APIRequest("PUT", try self.path(of: topic)))
+    }
+
+    /// Lets this device leave a topic.
+    public func leaveTopic(_ topic: String) async throws {
+        _ = try await self.api.call(APIRequest("DELETE", try self.path(of: topic)))
+    }
+
+    /// Sends a test push to this device, and returns the provider's answer, or `queued` after 20
+    /// seconds.
+    public func testPush() async throws -> TestPush {
+        let answer = try await self.api.call(
+            APIRequest("POST", Paths.deviceTest(try self.ownDevice()), isRepeatable: false)
+        )
+        guard let state = answer.json?["State"]?.text else { throw answer.unexpected("the outcome of a test push") }
+        return TestPush(state: state, reason: answer.json?["Reason"]?.text)
+    }
+
+    /// Returns the code that was pushed to the handle of a webhook, so that the server registers
+    /// the handle. A wrong or expired code throws a problem `confirmation-refused`.
+    public func confirmHandle(_ code: String) async throws {
+        var request = APIRequest("POST", Paths.confirmation(try self.ownDevice()))
+        request.body = .string(code)
+        _ = try await self.api.call(request)
+    }
+
+    // MARK: - Private
+
+    private func path(of topic: String) throws -> String {
+        Paths.topic(APIRequest.escaped(topic), of: try self.ownDevice())
+    }
+
+    private func ownDevice() throws -> String {
+        guard let id = self.registrationID else { throw PushClientError.notRegistered }
+        return id
+    }
+}

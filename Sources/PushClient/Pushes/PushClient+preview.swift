@@ -1,0 +1,52 @@
+internal import Foundation
+public import PushAPI
+
+extension PushClient {
+    /// The notification of a push, to show before its user opens the app; `nil` if it was recalled
+    /// or dismissed, or has expired.
+    ///
+    /// One request. It does not fetch a read-once payload, so that the opened app still can: the
+    /// item's `payload` is `nil`. If the server cannot be reached, returns the cached
+    /// notification, or throws.
+    public func preview(_ id: Int64) async throws -> NotificationItem? {
+        let (before, now) = (try await self.inbox.read().commit, self.now())
+        var request = APIRequest("GET", Paths.notifications)
+        request.query = [URLQueryItem(name: "ids", value: String(id))]
+        let answer: Answer
+        do {
+            answer = try await self.api.call(request)
+        } catch {
+            guard error.allowsCached, let cached = try await self.inbox.visible(id, now: now) else { throw error }
+            return cached
+        }
+        guard case .array(let items)? = answer.json?["Notifications"] else { throw answer.unexpected("a list") }
+        guard let json = items.first(where: { $0["Id"]?.integer.map(Int64.init) == id }) else {
+            try await self.inbox.remove([id])
+            return nil
+        }
+        guard let item = NotificationItem(json) else { throw answer.unexpected("a notification") }
+        try await self.cache(item, json, of: answer, requestedAt: before, now: now)
+        return item
+    }
+
+    /// Caches as much of an answer's item as the client may store.
+    ///
+    /// All signed answers are `no-store`, for proxies' caches. The item itself says whether the
+    /// client may store it.
+    func cache(
+        _ item: NotificationItem,
+        _ json: JSONValue,
+        of answer: Answer,
+        requestedAt before: Int64,
+        now: Date
+    ) async throws {
+        let isStorable = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
+        let cached = CachedItem(
+            isStorable ? item : item.withoutPayload,
+            // A list has a validator of its own.
+            tag: isStorable && answer.request.path != Paths.notifications ? answer.fields.tag : nil,
+            date: now
+        )
+        try await self.inbox.take(cached, requestedAt: before, serverTime: answer.fields.serverTime)
+    }
+}

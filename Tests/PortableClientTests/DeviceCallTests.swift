@@ -1,0 +1,76 @@
+import ClientPeers
+import Foundation
+import PushAPI
+import PushClient
+import PushClientTesting
+import Testing
+
+/// Tests the calls about the account's devices, its topics, codes and passwords.
+@Suite(.timeLimit(.minutes(5))) struct DeviceCallTests {
+    private let server = TestServer()
+
+    @Test func aDeviceJoinsAndLeavesATopic() async throws {
+        let client = self.server.client()
+        try await client.register(platform: "apns", handle: "a", tags: ["one"])
+        try await client.joinTopic("a/b ä")
+        let devices = try await client.devices()
+        #expect(devices.map(\.topics) == [["a/b ä", "one"]])
+        #expect(devices.map(\.isThisDevice) == [true] && devices.map(\.platform) == ["apns"])
+        try await client.leaveTopic("a/b ä")
+        #expect(try await client.devices().map(\.topics) == [["one"]])
+        #expect(try await client.testPush().state == "accepted")
+        try await client.endDevice(devices[0].id)
+        #expect(try await client.devices().isEmpty)
+    }
+
+    @Test func aDeviceWithoutARegistrationSendsNothing() async {
+        let client = self.server.client()
+        await #expect(throws: PushClientError.notRegistered) { try await client.joinTopic("news") }
+        await #expect(throws: PushClientError.notRegistered) { try await client.testPush() }
+        await #expect(throws: PushClientError.notRegistered) { try await client.confirmHandle("1") }
+        #expect(self.server.requests.isEmpty)
+    }
+
+    @Test func aCodeSignsInWithoutCredentials() async throws {
+        let options = self.server.options
+        let client = PushClient(server: self.server.url, credentials: .none(account: "alice"), options: options)
+        let session = try await client.signInWithCode("code")
+        #expect(session.token == "spt_test" && session.account != nil)
+        await unauthorized { try await client.sync() }
+        #expect(self.server.requests == ["POST /api/enrolment"])
+    }
+
+    /// The request with the code has no token, and is not sent twice: a code works once.
+    @Test func aCodeIsSentOnce() async throws {
+        try await ProtocolPeer.run({ _, _ in .hangUp }) { peer, client in
+            await #expect(throws: URLError.self) { try await client.signInWithCode("code") }
+            #expect(peer.requests.count == 1)
+            #expect(peer.requests[0].fields["authorization"] == nil)
+            #expect(peer.requests[0].body == #"{"Code":"code"}"#)
+        }
+    }
+
+    @Test func aSessionForAnotherAccountThanItsAnswerIsRefused() async throws {
+        let body = #"{"Name":"bob","Account":"other","Token":"t","ExpiresAt":"2099-01-01T00:00:00Z"}"#
+        try await ProtocolPeer.run({ request, _ in
+            .answer(PeerAnswer(to: request, status: 201, body: body))
+        }) { _, client in
+            #expect(await interference { try await client.signInWithCode("code") }?.kind == .wrongAccount)
+        }
+    }
+
+    @Test func aPasswordIsChanged() async throws {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, status: 204)) }) { peer, client in
+            try await client.changePassword("old", to: "new")
+            #expect(peer.requests.map(\.method) == ["PUT"])
+            #expect(peer.requests.map(\.target) == ["/api/users/current/password"])
+            #expect(peer.requests[0].body == #"{"Current":"old","New":"new"}"#)
+        }
+    }
+
+    @Test func aListThatIsNotOfDevicesIsInterference() async throws {
+        try await ProtocolPeer.run({ request, _ in .answer(PeerAnswer(to: request, body: "[{}]")) }) { _, client in
+            #expect(await interference { try await client.devices() }?.kind == .unexpectedBody)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import ClientPeers
+import Foundation
+import PushAPI
+import PushClient
+import PushClientTesting
+import Testing
+
+/// Tests what an app's logs and counters learn of requests.
+@Suite(.timeLimit(.minutes(5))) struct ObserverTests {
+    private let server = TestServer()
+    private let events = Locked<[ClientEvent]>([])
+
+    private var client: PushClient {
+        var options = self.server.options
+        options.observe = { [events] event in events.withLock { $0.append(event) } }
+        return self.server.client(options: options)
+    }
+
+    private var lines: [String] {
+        self.events.withLock { events in
+            events.map { "\($0.method) \($0.route) \($0.status.map(String.init) ?? "-") \($0.outcome)" }
+        }
+    }
+
+    @Test func eachRequestIsObservedOnceWithoutIds() async throws {
+        let id = self.server.add("secret")
+        let client = self.client
+        try await client.register(platform: "apns", handle: "handle")
+        _ = try await client.notification(id)
+        try await client.dismiss(id)
+        _ = try? await client.notification(id)
+        #expect(
+            self.lines == [
+                "POST /api/register 200 answered", "PUT /api/register/{id} 200 answered",
+                "GET /api/notifications/{id} 200 answered", "DELETE /api/notifications/{id} 204 answered",
+                "GET /api/notifications/{id} 404 answered",
+            ]
+        )
+        let text = self.events.withLock { "\($0)" }
+        #expect(!text.contains("secret") && !text.contains("handle") && !text.contains("spt_"))
+    }
+
+    @Test(arguments: [
+        (TestServer.Network.offline, "- offline"), (.captivePortal, "200 missingEcho"), (.changed, "404 signature"),
+    ])
+    func aFailureIsObservedWithItsKind(network: TestServer.Network, outcome: String) async {
+        self.server.network = network
+        _ = try? await self.client.notification(7)
+        #expect(self.lines.first == "GET /api/notifications/{id} \(outcome)")
+    }
+}
