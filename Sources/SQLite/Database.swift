@@ -56,8 +56,8 @@ package final class Database {
         return statement
     }
 
-    /// Runs one or more statements, which it compiles anew. Each takes its parameters from the front
-    /// of the list.
+    /// Runs one or more statements, which it compiles anew. Each takes its parameters from the
+    /// front of the list.
     package func execute(sql: String, arguments: [any Bindable] = []) throws {
         try sql.withCString { start in
             var (next, arguments): (UnsafePointer<CChar>?, ArraySlice<any Bindable>) = (start, arguments[...])

@@ -523,7 +523,10 @@ import Testing
             environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_ADMIN_SOCKET": "open/admin.sock"]
         )
         #expect(named.code == 78)
-        #expect(named.errors.contains("SEALPOST_ADMIN_SOCKET: local admin socket: the folder open can be"), "\(named.errors)")
+        #expect(
+            named.errors.contains("SEALPOST_ADMIN_SOCKET: local admin socket: the folder open can be"),
+            "\(named.errors)"
+        )
         let usual = self.folder.file("var/admin")
         try FileManager.default.createDirectory(atPath: usual, withIntermediateDirectories: true)
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: usual)

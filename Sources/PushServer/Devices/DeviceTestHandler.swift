@@ -72,7 +72,8 @@ struct DeviceTestHandler: Handler {
     /// Why the lane sends nothing now; `nil` if it may send the push, in a paused lane as its
     /// probe.
     ///
-    /// Only administrators and viewers see the reason of a pause, which may be about other users' devices.
+    /// Only administrators and viewers see the reason of a pause, which may be about other users'
+    /// devices.
     private func obstacle(in lane: Lane, _ now: Date, for user: User) -> String? {
         let pauses = self.daemon.pauses()
         if let pause = pauses[lane] ?? nil, pause.until <= now { return nil }
