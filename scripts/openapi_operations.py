@@ -425,7 +425,8 @@ operation(
     "GET", "/api/why/{id}", "explain", "administration", "Explain what became of pushes",
     """\
 Explains why a phone got a notification or not: for a user or a device, the newest notification or the given one; for a
-notification, its pushes. The sentences name no handle and have no payload.""",
+notification, its pushes. The first of a user, a device and a notification that exists counts. The sentences name no handle and
+have no payload.""",
     "admin", "manage", seeing="view",
     parameters=(
         parameter("id", "path", {"type": "string", "minLength": 1, "maxLength": 128}, "The name of a user, the id of a device, or the number of a notification.", example="alice"),
@@ -433,6 +434,7 @@ notification, its pushes. The sentences name no handle and have no payload.""",
     ),
     answers=ok("The explanation.", schema("Explanation")), problems=[404],
 )
+
 # MARK: Administration
 
 operation(
@@ -568,18 +570,6 @@ operation(
     "GET", "/api/status", "getStatus", "administration", "Get the status of the server",
     "Shows the lanes with their queues and pauses, the scheduled notifications, the credentials that expire, and the last hour.",
     "admin", "manage", seeing="view", answers=ok("The status.", schema("Status")),
-)
-operation(
-    "GET", "/api/why/{id}", "explain", "administration", "Explain pushes",
-    """\
-Explains in sentences why devices got a notification or not: for a user or a device the newest notification, or the one in
-`notification`; for a notification all its pushes. The first of a user, a device and a notification that exists counts.""",
-    "admin", "manage",
-    parameters=(
-        parameter("id", "path", {"type": "string"}, "The name of a user, the id of a device, or the number of a notification.", example="alice"),
-        parameter("notification", "query", schema("NotificationId"), "The notification to explain to the user or the device. Default: the newest."),
-    ),
-    answers=ok("The sentences.", schema("Explanation")), problems=[404],
 )
 operation(
     "POST", "/api/lanes/retry", "retryLane", "administration", "Retry a paused lane at once",

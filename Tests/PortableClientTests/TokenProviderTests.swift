@@ -110,7 +110,7 @@ import Testing
         let hung = Locked<[CheckedContinuation<Void, Never>]>([])
         defer { for continuation in hung.withLock({ $0 }) { continuation.resume() } }
         var options = PushClient.Options(testing: [])
-        options.deadline = .milliseconds(300)
+        options.deadline = .seconds(3)
         try await ProtocolPeer.run(Self.door("t")) { [options] peer async throws in
             let client = peer.client(
                 .tokens(account: "alice") { _ in

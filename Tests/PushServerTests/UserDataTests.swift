@@ -102,6 +102,7 @@ import Testing
     @Test func theExportUsesUpNoReadOncePayloadAndRecordsNoFetch() async throws {
         try await self.fill()
         let alice = try await self.fixture.storage.user("alice")
+        try await self.fixture.storage.store.writeReceipts()
         let before = try await self.fixture.storage.reader.newestChange(ofUser: alice.id)
         _ = try await self.bytes("alice")
         try await self.fixture.storage.store.writeReceipts()
