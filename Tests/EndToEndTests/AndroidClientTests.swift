@@ -2,7 +2,7 @@ import PushTesting
 import Testing
 
 /// The client for Android, on Debian's JVM.
-@Suite(.timeLimit(.minutes(5))) struct AndroidClientTests {
+@Suite(.timeLimit(.minutes(15))) struct AndroidClientTests {
     /// Runs its own tests with the vectors of `docs/evidence/vectors`, and checks its use of the
     /// platform and the snippets of its guide.
     @Test func theClientForAndroidPassesItsTests() async throws {

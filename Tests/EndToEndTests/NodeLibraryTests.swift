@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// `Clients/node`, whose tests are in JavaScript and start this build's daemon.
-@Suite(.timeLimit(.minutes(10))) struct NodeLibraryTests {
+@Suite(.timeLimit(.minutes(15))) struct NodeLibraryTests {
     private let folder: TemporaryFolder
 
     init() throws {

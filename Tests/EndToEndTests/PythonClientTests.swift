@@ -3,7 +3,7 @@ import PushTesting
 import Testing
 
 /// `Clients/python`, whose tests are in Python and call the real server.
-@Suite(.timeLimit(.minutes(5))) struct PythonClientTests {
+@Suite(.timeLimit(.minutes(15))) struct PythonClientTests {
     /// The guide `docs/backends.md` is among these tests.
     @Test func theClientForBackendsPassesItsTests() async throws {
         let folder = try TemporaryFolder()

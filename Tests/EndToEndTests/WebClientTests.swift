@@ -4,7 +4,7 @@ import Testing
 
 /// `Clients/web`, whose tests are in JavaScript. `scripts/e2e run web-client` uses it in a real
 /// browser.
-@Suite(.timeLimit(.minutes(5))) struct WebClientTests {
+@Suite(.timeLimit(.minutes(15))) struct WebClientTests {
     @Test func theClientForBrowsersPassesItsTests() async throws {
         let folder = Repository.file("Clients/web")
         let tests = try FileManager.default.contentsOfDirectory(atPath: folder.appending(path: "tests").path)

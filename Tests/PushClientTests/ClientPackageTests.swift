@@ -4,7 +4,7 @@ import Testing
 
 /// Tests the package for apps, `Clients/swift`. `scripts/client-package` also builds it, in `make
 /// e2e`.
-@Suite(.timeLimit(.minutes(5))) struct ClientPackageTests {
+@Suite(.timeLimit(.minutes(15))) struct ClientPackageTests {
     @Test func anAppWithOtherVersionsOfTheServersDependenciesResolves() async throws {
         let ended = try await ChildProcess(
             Repository.file("scripts/client-package").path,
