@@ -139,13 +139,13 @@ test('refusals have the code of the problem', async t => {
 });
 
 test('each of many notifications has its own outcome', async t => {
-  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token}), key = randomUUID();
+  const server = await Server.start(t), publisher = new Publisher({server: server.url, token: server.token, timeout: 300_000, attemptTimeout: 120_000}), key = randomUUID();
   const many = Array.from({length: 1100}, (_, index) => ({payload: index, to: index === 700 ? 'username:nobody' : 'username:alice'}));
   const outcomes = await publisher.sendMany(many, {idempotencyKey: key});
   assert.deepEqual(outcomes.flatMap(({status}, index) => status === 'rejected' ? [index] : []), [700]);
   assert.deepEqual([outcomes[700].reason.code, outcomes[700].reason.idempotencyKey], ['unknown-user', key]);
   // Another process repeats the call.
-  const again = await new Publisher({server: server.url, token: server.token}).sendMany(many, {idempotencyKey: key});
+  const again = await new Publisher({server: server.url, token: server.token, timeout: 300_000, attemptTimeout: 120_000}).sendMany(many, {idempotencyKey: key});
   assert.deepEqual(again.map(({value}) => value?.id), outcomes.map(({value}) => value?.id));
   assert.deepEqual((await inbox(server)).sort((one, other) => one - other), many.map(({payload}) => payload).filter(payload => payload !== 700));
   // Large payloads make batches below the server's limit.
@@ -155,7 +155,7 @@ test('each of many notifications has its own outcome', async t => {
 
 test('a proxy cuts 30 % of all answers, and each notification is delivered exactly once', async t => {
   const server = await Server.start(t), proxy = await LossyProxy.start(t, server.url, 0.3);
-  const publisher = new Publisher({server: proxy.url, token: server.token, retryDelay: 5, timeout: 120_000});
+  const publisher = new Publisher({server: proxy.url, token: server.token, retryDelay: 5, timeout: 300_000, attemptTimeout: 60_000});
   const singles = Array.from({length: 200}, (_, index) => `single ${index}`), many = Array.from({length: 1200}, (_, index) => `many ${index}`);
   const send = async payload => (await publisher.send({payload, to: 'username:alice'})).id, ids = [];
   await Promise.all(Array.from({length: 8}, async (_, lane) => {
