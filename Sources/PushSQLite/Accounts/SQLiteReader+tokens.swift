@@ -60,10 +60,17 @@ extension SQLiteReader {
         }
     }
 
-    private static let entries = """
+    static let allTokens = """
         select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
-        where t.expires_at > ?1 and t.prefix > ?2 and not t.\(Enrolment.isCode)
+        where \(isListed) order by t.prefix limit ?3
         """
-    static let allTokens = "\(entries) order by t.prefix limit ?3"
-    static let tokensOfOne = "\(entries) and u.name_key = ?4 order by t.prefix limit ?3"
+
+    /// Starts at the user, who has few tokens, while the other users have many.
+    static let tokensOfOne = """
+        select \(TokenColumn.selected)
+        from user u cross join token t indexed by token_by_user on t.user_id = u.id
+        where u.name_key = ?4 and \(isListed) order by t.prefix limit ?3
+        """
+
+    private static let isListed = "t.expires_at > ?1 and t.prefix > ?2 and not t.\(Enrolment.isCode)"
 }
