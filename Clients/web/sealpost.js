@@ -2625,7 +2625,7 @@ export class PushClient {
     if (signal?.aborted) return channel.close();
     signal?.addEventListener('abort', stop);
     // A leader without a network is silent for up to a minute between two attempts.
-    const leading = inOneTab(name, end.signal, lead, {patience: 4000 * silence, onHear: listener => { hear = listener; }});
+    const leading = inOneTab(name, end.signal, lead, {silenceTimeout: 4000 * silence, onHear: listener => { hear = listener; }});
     leading.catch(error => give({error}));
     try {
       for (;;) {
@@ -2950,9 +2950,9 @@ function boundKey(subscription) {
 
 /**
  * Runs `work` in one tab of an origin at a time, until `signal` ends it. A tab that was not heard
- * for `patience` milliseconds loses the lock: browsers suspend tabs that hold one.
+ * for `silenceTimeout` milliseconds loses the lock: browsers suspend tabs that hold one.
  */
-async function inOneTab(name, signal, work, {patience, onHear}) {
+async function inOneTab(name, signal, work, {silenceTimeout, onHear}) {
   const locks = globalThis.navigator?.locks;
   if (!locks) return work(signal);
   for (let isSilent = false; !signal.aborted;) {
@@ -2960,7 +2960,7 @@ async function inOneTab(name, signal, work, {patience, onHear}) {
     let timer;
     const hear = () => {
       clearTimeout(timer);
-      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, patience);
+      timer = setTimeout(() => { isSilent = true; waiting.abort(); }, silenceTimeout);
     }, end = () => { waiting.abort(); working.abort(); };
     signal.addEventListener('abort', end);
     onHear(hear);
