@@ -15,7 +15,7 @@ protocol GroupEnd: Sendable {
     var failure: StoreError? { get }
 }
 
-/// The callers of this process that wait for a common statement or transaction. Any thread may use
+/// The callers of this server that wait for a common statement or transaction. Any thread may use
 /// it.
 ///
 /// A caller that finds fewer than `groups` running leads the next group: it does the work for all

@@ -10,13 +10,13 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct RenewalTests {
     private static let lane = Lane(Platform("apns"))
 
-    private let a: StreamNode
-    private let b: StreamNode
+    private let a: StreamServer
+    private let b: StreamServer
     private let alice: User
 
     init() async throws {
-        self.a = try StreamNode()
-        self.b = try StreamNode(beside: self.a)
+        self.a = try StreamServer()
+        self.b = try StreamServer(beside: self.a)
         self.alice = try await self.a.fixture.addUser("alice", role: .publisher)
         for number in 0..<10 {
             try await self.a.fixture.addDevice(of: self.alice, handle: "d-\(number)", tags: ["news"])

@@ -38,10 +38,10 @@ import Testing
     /// left. The commit comes when `other` has ended or waits for it.
     private func post(
         _ number: Int64,
-        at node: StreamNode,
+        at server: StreamServer,
         while other: @escaping @Sendable () async throws -> Void
     ) async throws {
-        let (gate, watch) = (try BlockingConnection(node.store.address), try BlockingConnection(node.store.address))
+        let (gate, watch) = (try BlockingConnection(server.store.address), try BlockingConnection(server.store.address))
         func waiting() throws -> Int64 {
             try watch.query(
                 "select count(*) from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
@@ -51,7 +51,7 @@ import Testing
         try gate.execute("begin; lock table tally in exclusive mode")
         let hasEnded = Flag()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.pair.post(number, at: node) }
+            group.addTask { try await self.pair.post(number, at: server) }
             try await eventually { try waiting() == 1 }
             group.addTask {
                 try await other()
@@ -98,7 +98,7 @@ import Testing
             async let post: Void = self.pair.post(number, at: self.pair.b)
             async let end: Void = self.pair.a.store.writeStreamEnds()
             _ = try await (post, end)
-            for node in [self.pair.a, self.pair.b] { #expect(try await node.fixture.nextDue("stream") == nil) }
+            for server in [self.pair.a, self.pair.b] { #expect(try await server.fixture.nextDue("stream") == nil) }
         }
         let stream = try await self.pair.open(at: self.pair.b)
         #expect(try await self.pair.b.deliver() == Array(1...60))

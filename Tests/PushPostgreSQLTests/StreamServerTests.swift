@@ -8,7 +8,7 @@ import Testing
 @testable import PushPostgreSQL
 
 /// Event streams at two servers: a device gets the pushes that either server stored.
-@Suite(.timeLimit(.minutes(5))) struct StreamNodeTests {
+@Suite(.timeLimit(.minutes(5))) struct StreamServerTests {
     private let pair: StreamPair
 
     init() async throws {

@@ -13,36 +13,36 @@ import Testing
 
 /// Two servers, and a device of a user. One inbox records the device's streams.
 struct StreamPair: Sendable {
-    let a: StreamNode
-    let b: StreamNode
+    let a: StreamServer
+    let b: StreamServer
     let alice: User
     let device: RegistrationID
     let inbox = Inbox()
 
     init() async throws {
-        self.a = try StreamNode()
-        self.b = try StreamNode(beside: self.a)
+        self.a = try StreamServer()
+        self.b = try StreamServer(beside: self.a)
         self.alice = try await self.a.fixture.addUser("alice", role: .publisher)
         self.device = try await self.a.addDevice(of: self.alice)
     }
 
-    func post(_ numbers: Int64..., at node: StreamNode) async throws {
-        for number in numbers { try await node.fixture.post(number, from: self.alice, to: "username:alice") }
+    func post(_ numbers: Int64..., at server: StreamServer) async throws {
+        for number in numbers { try await server.fixture.post(number, from: self.alice, to: "username:alice") }
     }
 
-    func open(at node: StreamNode) async throws -> StreamSubscription {
-        try await node.open(self.device, of: self.alice, into: self.inbox)
+    func open(at server: StreamServer) async throws -> StreamSubscription {
+        try await server.open(self.device, of: self.alice, into: self.inbox)
     }
 }
 
 /// A server that shares a database with others, with its open event streams.
-struct StreamNode: Sendable {
+struct StreamServer: Sendable {
     let fixture: StoreFixture
     let hub: StreamHub
     let wakeUp = WakeUp()
 
     /// Makes a server with its own database, or one that shares another server's.
-    init(beside other: StreamNode? = nil) throws {
+    init(beside other: StreamServer? = nil) throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
         self.hub = options.streams
@@ -135,12 +135,12 @@ struct StreamNode: Sendable {
     }
 
     /// Marks another server's number as fenced, as servers do some seconds after its end.
-    func fence(_ other: StreamNode) async throws {
+    func fence(_ other: StreamServer) async throws {
         try await self.run("update node set is_fenced = true where number = \(other.store.membership.number)")
     }
 
     /// Blocks every renewal of another server's number, and every new number, until `letRenew`.
-    func holdRenewals(of other: StreamNode) async throws {
+    func holdRenewals(of other: StreamServer) async throws {
         try await self.run(
             """
             create function hold() returns trigger language plpgsql as $$ begin raise exception 'held'; end $$
