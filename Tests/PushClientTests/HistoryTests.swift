@@ -50,10 +50,10 @@ import Testing
         let index = try await keeper.read().index
         #expect(index.cursor == step["cursor"]?.text, "\(name)")
         let cached = try index.names.sorted { $0.id < $1.id }.map { try #require(try keeper.account.item($0)).item }
-        #expect(try cached == step.list("kept").map { try #require(NotificationItem($0)) }, "\(name)")
+        #expect(try cached == step.list("cached").map { try #require(NotificationItem($0)) }, "\(name)")
         let shown = try await keeper.inbox(now: now).inbox.notifications
         #expect(try shown.map(\.id) == step.ids("shown"), "\(name)")
-        #expect(try sync.unstored.keys.sorted() == step.ids("unkept"), "\(name)")
+        #expect(try sync.unstored.keys.sorted() == step.ids("uncached"), "\(name)")
         let changes = try await keeper.changes(since: nil, consumer: "test")
         #expect(try changes.arrived.sorted() == step.ids("arrived"), "\(name)")
         #expect(try changes.deleted.sorted() == step.ids("deleted"), "\(name)")
