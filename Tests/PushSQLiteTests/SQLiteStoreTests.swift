@@ -13,16 +13,6 @@ import Testing
         self.keyring = try Keyring(text: Keyring.generateText())
     }
 
-    @Test func aSecondProcessIsRefused() throws {
-        let folder = try TemporaryFolder()
-        let path = folder.file("a.db")
-        let first = try SQLiteStore(path: path, keyring: self.keyring)
-        let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path, keyring: self.keyring) }
-        let text = "the database \(path) is in use by another process; stop that process first"
-        #expect("\(try #require(error))" == text)
-        withExtendedLifetime(first) {}
-    }
-
     @Test func storedUserSurvivesReopening() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("a.db")
@@ -33,6 +23,16 @@ import Testing
             await store.close()
         }
         #expect(try SQLiteStore(path: path, keyring: self.keyring).makeSQLiteReader().user(named: name)?.role == .admin)
+    }
+
+    @Test func aSecondProcessIsRefused() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("a.db")
+        let first = try SQLiteStore(path: path, keyring: self.keyring)
+        let error = #expect(throws: StoreError.self) { try SQLiteStore(path: path, keyring: self.keyring) }
+        let text = "the database \(path) is in use by another process; stop that process first"
+        #expect("\(try #require(error))" == text)
+        withExtendedLifetime(first) {}
     }
 
     @Test func fileOfAnotherFormatIsRefusedAndKept() throws {
