@@ -2061,8 +2061,8 @@ export class PushClient {
   /**
    * For the worker: the item of a push; null if it is gone. The client stores it for the page.
    *
-   * The request is a list of one id, since a list has no read-once payloads: fetching such a
-   * payload would start its minute before its reader is there.
+   * The request is a list of one id, since a list has no read-once payloads: a fetch of such a
+   * payload would begin its lease of a minute before the user looks at it.
    */
   async preview(id) {
     const query = [['ids', String(checked(id))]];

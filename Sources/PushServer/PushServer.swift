@@ -18,7 +18,7 @@ package final class PushServer: Responder {
     /// One read-only connection for each event loop.
     private let readers: [any StoreReader]
     private let authenticator: Authenticator
-    /// `nil`: no other process ends callers' credentials.
+    /// `nil`: no other server ends callers' credentials.
     private let lease: CredentialLease?
     private let identityField: IdentityField?
     private let forwarding: UntrustedForwarding
@@ -374,7 +374,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term has ended during the work: the process was
+    /// Throws `StoreError.unavailable` if the term has ended during the work: the server was
     /// stopped or cut off, and the caller's credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,

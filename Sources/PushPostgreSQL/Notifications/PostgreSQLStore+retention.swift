@@ -30,7 +30,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Skips locked rows, so that several processes delete different notifications.
+    /// Skips locked rows, so that several servers delete different notifications.
     static let expired = """
         select id, sender_id, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
         order by expires_at limit $3 for update skip locked
@@ -110,7 +110,7 @@ extension PostgreSQLStore {
 
     /// Stores when expired rows were last deleted (see `NotificationPage.removedAt`).
     ///
-    /// Comes last, since all processes that delete wait for this row.
+    /// Comes last, since all servers that delete wait for this row.
     private static func recordRemoval(_ tx: WriteTransaction, at now: Date) async throws {
         _ = try await tx.query(
             """

@@ -5,13 +5,13 @@ internal import PushStore
 
 /// Leases the due pushes of a lane that a transaction has locked.
 struct Leasing {
-    /// The delay before the next check of a push whose key this process lacks.
+    /// The delay before the next check of a push whose key this server lacks.
     static let keyPause: TimeInterval = 5
 
     let lane: Lane
     let interval: Duration?
     var isProbe = false
-    /// The number of this process.
+    /// The number of this server.
     let owner: Int64
     let now: Date
     /// Records damaged rows.

@@ -9,7 +9,7 @@ struct PushEnd: Sendable {
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// Set: leaves the push as it is if a process with another number has leased it meanwhile.
+    /// Set: leaves the push as it is if a server with another number has leased it meanwhile.
     var owner: Int64?
     /// Set: leaves the push as it is if its device has another address than the one with this
     /// keyed hash.

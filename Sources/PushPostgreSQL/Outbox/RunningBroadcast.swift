@@ -13,7 +13,7 @@ struct RunningBroadcast {
     private let expressions: Data
     private let platforms: String?
 
-    /// Reads and locks the oldest row that no other process works on; `nil` if there is none.
+    /// Reads and locks the oldest row that no other server works on; `nil` if there is none.
     init?(_ tx: WriteTransaction) async throws {
         guard let row = try await tx.query(Self.oldest).first else { return nil }
         self.id = try row.integer(0)

@@ -13,7 +13,7 @@ struct ScheduledNotification {
     private let expressions: Data
     private let platforms: String?
 
-    /// Reads and locks the next due rows, and their notifications. Skips rows that another process
+    /// Reads and locks the next due rows, and their notifications. Skips rows that another server
     /// sends or recalls.
     static func due(_ tx: WriteTransaction, limit: Int, now: Date) async throws -> [ScheduledNotification] {
         try await tx.query(Self.next, now.milliseconds, limit).map { row in

@@ -1,8 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this process has leased: no other process sends it until it is settled or this
-/// process ends.
+/// A push that this server has leased: no other server sends it until it is settled or this
+/// server ends.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The device's number.
     package let device: Int64

@@ -147,7 +147,7 @@ package protocol OutboxStore: Sendable {
 }
 
 extension OutboxStore {
-    /// A process that has the store alone sends each probe.
+    /// A server that has the store alone sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 
     /// Expands the oldest running broadcast by one page of the store's own size.
