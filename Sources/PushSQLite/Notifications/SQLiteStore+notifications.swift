@@ -82,13 +82,7 @@ extension SQLiteStore {
         guard try Self.insert(db, post, target, pusher.sealing) else { return .idTaken }
         let made: (reach: Reach, hasWork: Bool)
         if let sendAt = notification.sendAt {
-            try ScheduledNotification.insert(
-                notification,
-                dueAt: sendAt,
-                sequence: target.sequence,
-                pusher.sealing,
-                db
-            )
+            try Self.schedule(notification, at: sendAt, sequence: target.sequence, pusher.sealing, db)
             made = (Reach(recipients: 0, pushes: 0, isComplete: false), false)
         } else {
             for user in recipients {
