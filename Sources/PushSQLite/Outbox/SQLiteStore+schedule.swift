@@ -94,10 +94,10 @@ extension SQLiteStore {
             now.milliseconds,
             target.id
         )
-        var (recipients, users) = (Set<Int64>(), UserSearch())
+        var (recipients, search) = (Set<Int64>(), PostSearch(db, now: now))
         for user in target.audience.users {
-            let id = try users.user(withKey: user.key, of: target.audience.audience.app, db)
-            guard let id, recipients.insert(id).inserted else { continue }
+            let named = try search.user(withKey: user.key)
+            guard let id = named?.id(in: target.audience.audience.app), recipients.insert(id).inserted else { continue }
             _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
         }
         return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
