@@ -55,10 +55,10 @@ import Testing
         ("claims of a user", Registrar.newestPushes, ["confirmation_by_user (user_id=? AND pushed_at>?)"]),
         ("what has moved", SQLiteReader.moved, ["device_by_retirement (user_id=? AND retired_at>?)"]),
         (
-            "what is scheduled and due", ScheduledNotification.next,
+            "what is scheduled and due", SQLiteStore.due,
             ["scheduled_by_due (is_set_aside=? AND due_at<?)", "SEARCH n USING INTEGER PRIMARY KEY"]
         ),
-        ("what is due next", ScheduledNotification.first, ["COVERING INDEX scheduled_by_due (is_set_aside=?)"]),
+        ("what is due next", SQLiteStore.firstDue, ["COVERING INDEX scheduled_by_due (is_set_aside=?)"]),
         ("events", SQLiteReader.allEvents, ["e USING INTEGER PRIMARY KEY (rowid>?)"]),
         ("events of a sender", SQLiteReader.eventsOfSender, ["event_by_sender (sender_id=? AND rowid>?)"]),
         ("the oldest event", SQLiteReader.oldestEvent, ["event USING INTEGER PRIMARY KEY (rowid>?)"]),

@@ -12,52 +12,46 @@ struct GroupDevice {
     let isAway: Bool
 }
 
-/// A row of `push`.
-struct GroupPush {
-    let id: Int64
-    let seed: Int64
-    /// The time when the notification was stored, in milliseconds.
-    let createdAt: Int64
-    let device: GroupDevice
-
-    var dueAt: Int64? { self.device.isAway ? nil : self.createdAt }
-    var reason: String? { self.device.isAway ? PushReason.away : nil }
-}
-
-extension PostGroup.Chosen {
-    fileprivate var pushes: [GroupPush] {
-        let notification = self.post.notification
-        return self.devices.map { device in
-            GroupPush(
-                id: notification.id.rawValue,
-                seed: self.post.seed,
-                createdAt: notification.createdAt.milliseconds,
-                device: device
-            )
-        }
-    }
-}
-
 /// A row of `recipient`.
 struct GroupRecipient {
     let id: Int64
-    let seed: Int64
     let user: Int64
     let change: Int64
     /// The time when the notification was stored, in milliseconds.
     let createdAt: Int64
     let isReadOnce: Bool
     let mac: Int64
+
+    init(of notification: NewNotification, user: Int64, change: Int64, mac: Int64) {
+        (self.id, self.user, self.change, self.mac) = (notification.id.rawValue, user, change, mac)
+        (self.createdAt, self.isReadOnce) = (notification.createdAt.milliseconds, notification.isReadOnce)
+    }
 }
 
-extension NewPost {
-    /// Whether the post is for users whom it names, and all their devices, now. Then it locks
-    /// nothing else before these users' counters, which all posts of a group lock first.
-    var joinsOthers: Bool {
-        let (notification, audience) = (self.notification, self.notification.audience)
-        return notification.sendAt == nil && notification.collapseID == nil && audience.platforms == nil
-            && !audience.expressions.isEmpty && audience.usernames.count == audience.expressions.count
+extension PostGroup.Chosen {
+    /// `nil` until the devices are found.
+    var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
+
+    /// Whether a push of the found devices is due.
+    var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
+
+    var isScheduled: Bool { self.notification.sendAt != nil }
+
+    fileprivate var pushes: [GroupPush] {
+        let (id, createdAt) = (self.notification.id.rawValue, self.notification.createdAt.milliseconds)
+        return (self.devices ?? []).map { GroupPush(id: id, createdAt: createdAt, device: $0) }
     }
+}
+
+/// A row of `push`.
+private struct GroupPush {
+    let id: Int64
+    /// The time when the notification was stored, in milliseconds.
+    let createdAt: Int64
+    let device: GroupDevice
+
+    var dueAt: Int64? { self.device.isAway ? nil : self.createdAt }
+    var reason: String? { self.device.isAway ? PushReason.away : nil }
 }
 
 extension HashedAudience {
@@ -71,33 +65,10 @@ extension HashedAudience {
 
 /// The statements of a group.
 extension PostGroup {
-    /// The result of `look`.
-    struct Found {
-        var users: [Data: PostBatch.NamedUser] = [:]
-        var usage: [Int64: Usage] = [:]
-        /// The posts' ids that are already in use.
-        var takenIDs: Set<Int64> = []
-    }
-
     /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
     /// and the ids that are in use.
     static func lookUp(for posts: [NewPost], _ senders: [Int64]) throws -> Statement {
         try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
-    }
-
-    static func found(_ rows: Rows) throws -> Found {
-        var found = Found()
-        for row in rows.map({ $0 }) {
-            let id = try row.integer(0)
-            if let key = try row.optionalData(1) {
-                found.users[key] = PostBatch.NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
-            } else if let notifications = try row.optionalInteger(3) {
-                found.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
-            } else {
-                found.takenIDs.insert(id)
-            }
-        }
-        return found
     }
 
     static let lookup = """
@@ -110,10 +81,14 @@ extension PostGroup {
 
     /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
     /// will be stored. So it draws, for each user, one number for each post that names the user.
-    static func draw(for posts: [NewPost]) throws -> Statement {
+    /// `nil`: the posts name nobody.
+    static func draw(for posts: [NewPost]) throws -> Statement? {
         var counts: [Data: Int] = [:]
-        for post in posts { for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 } }
-        return try Statement(Self.nextChanges, Array(counts.keys), counts.values.max() ?? 1)
+        for post in posts where post.notification.sendAt == nil {
+            for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 }
+        }
+        guard let most = counts.values.max() else { return nil }
+        return try Statement(Self.nextChanges, Array(counts.keys), most)
     }
 
     static let nextChanges = WriteTransaction.nextChanges(
@@ -209,124 +184,118 @@ extension PostGroup {
             where t.tag = k.tag and \(AudienceCondition.activeDevice) limit $2) as v
         """
 
-    /// Inserts the notifications whose ids are free, with their recipients and pushes; `seeds`
-    /// returns the inserted ones.
-    static func insertion(of chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> Statement {
-        let pushes = chosen.flatMap(\.pushes)
-        return try Statement(
-            Self.insertion,
-            values: Self.notificationValues(chosen) + [
-                recipients.map(\.id),
-                recipients.map(\.seed),
-                recipients.map(\.user),
-                recipients.map(\.change),
-                recipients.map(\.mac),
-                pushes.map(\.id),
-                pushes.map(\.seed),
-                pushes.map(\.device.number),
-                pushes.map(\.device.user),
-                pushes.map(\.device.lane),
-                pushes.map(\.dueAt),
-                pushes.map(\.reason),
-            ]
-        )
-    }
-
-    /// The same for a first run, which fails (23505) if an id is taken; so the order of its parts
-    /// does not matter.
-    static func insertionOfAll(_ chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> [Statement] {
-        let pushes = chosen.flatMap(\.pushes)
-        let all = try Statement(
-            Self.insertionOfAll,
-            values: Self.notificationValues(chosen) + [
-                recipients.map(\.id),
-                recipients.map(\.user),
-                recipients.map(\.change),
-                recipients.map(\.createdAt),
-                recipients.map(\.mac),
-                pushes.map(\.id),
-                pushes.map(\.device.number),
-                pushes.map(\.device.user),
-                pushes.map(\.device.lane),
-                pushes.map(\.dueAt),
-                pushes.map(\.reason),
-            ]
-        )
-        let untaken = recipients.filter(\.isReadOnce)
-        if untaken.isEmpty { return [all] }
-        return [all, try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))]
-    }
-
-    /// The values of `notificationInsertion`.
-    private static func notificationValues(_ chosen: [Chosen]) -> [any Bindable] {
-        let notifications = chosen.map(\.post.notification)
-        return [
+    /// Inserts the posts, with their places in the schedule; returns the places in the order of
+    /// notifications of posts that still need devices.
+    static func insertion(of chosen: [Chosen], _ sealing: Sealing) throws -> Statement {
+        let notifications = chosen.map(\.notification)
+        let (recipients, pushes) = (chosen.flatMap(\.recipients), chosen.flatMap(\.pushes))
+        let values: [any Bindable] = [
             notifications.map(\.id.rawValue),
             notifications.map(\.sender),
             notifications.map(\.audience.app.stored),
             notifications.map(\.isStoredByClients),
             notifications.map(\.isReadOnce),
             notifications.map(\.priority.rawValue),
-            notifications.map { _ in Int64.random(in: 0..<256) },
-            chosen.map(\.post.seed),
+            notifications.map(\.collapseID),
+            chosen.map { Int64($0.plan.index) << 8 | .random(in: 0..<256) },
+            chosen.map(\.plan.post.seed),
             notifications.map(\.createdAt.milliseconds),
             notifications.map(\.expiresAt.milliseconds),
             chosen.map(\.payload),
             chosen.map(\.alert),
+            recipients.map(\.id),
+            recipients.map(\.user),
+            recipients.map(\.change),
+            recipients.map(\.createdAt),
+            recipients.map(\.mac),
+            pushes.map(\.id),
+            pushes.map(\.device.number),
+            pushes.map(\.device.user),
+            pushes.map(\.device.lane),
+            pushes.map(\.dueAt),
+            pushes.map(\.reason),
         ]
+        if chosen.allSatisfy({ $0.devices != nil }) { return try Statement(Self.insertion, values: values) }
+        let scheduled = notifications.filter { $0.sendAt != nil }
+        return try Statement(
+            Self.insertionWithSchedule,
+            values: values + [
+                scheduled.map(\.id.rawValue),
+                scheduled.map(\.sendAt?.milliseconds),
+                try scheduled.map {
+                    let place = SealedPlace.scheduled($0.id.rawValue)
+                    return try sealing.seal($0.audience.expressions.map(\.description), in: place, until: $0.expiresAt)
+                } as [Data],
+                try scheduled.map { try $0.audience.platformNames },
+            ]
+        )
     }
 
-    private static let notificationInsertion = """
-        insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority,
+    /// `nil`: no post is read-once.
+    static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
+        let untaken = chosen.flatMap(\.recipients).filter(\.isReadOnce)
+        return untaken.isEmpty ? nil : try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))
+    }
+
+    /// A notification's place in the order of notifications is the time of its insertion, by the
+    /// database's clock. It consists of the microseconds since 1970, shifted by 8 bits, and 8
+    /// random bits for notifications of the same microsecond. Posts of one caller are a
+    /// microsecond or more apart, so that they keep their order.
+    ///
+    /// Fails (23505) if an id is taken, so the order of the other parts does not matter.
+    private static let notifications = """
+        insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
             sequence, seed, created_at, expires_at, payload, alert)
-        select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority,
-            (extract(epoch from clock_timestamp()) * 1000000)::int8 << 8 | t.random, t.seed, t.created_at, t.expires_at,
+        select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority, t.collapse_id,
+            ((extract(epoch from clock_timestamp()) * 1000000)::int8 << 8) + t.place, t.seed, t.created_at, t.expires_at,
             t.payload, t.alert
-        from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::int8[], $8::int8[],
-            $9::int8[], $10::int8[], $11::bytea[], $12::bytea[])
-            as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, random, seed, created_at, expires_at,
-                payload, alert)
-        order by t.id
+        from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::text[], $8::int8[],
+            $9::int8[], $10::int8[], $11::int8[], $12::bytea[], $13::bytea[])
+            as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id, place, seed, created_at,
+                expires_at, payload, alert)
         """
 
-    static let insertionOfAll = """
-        with n as (\(notificationInsertion)),
-        r as (
-            insert into recipient (notification_id, user_id, change, changed_at, mac)
-            select * from unnest($13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[]))
+    private static let recipients = """
+        insert into recipient (notification_id, user_id, change, changed_at, mac)
+        select * from unnest($14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[])
+        """
+
+    private static let pushes = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select t.id, t.device, t.user_id, t.lane, false, t.due_at, t.reason
-        from unnest($18::int8[], $19::int8[], $20::int8[], $21::text[], $22::int8[], $23::text[])
+        from unnest($19::int8[], $20::int8[], $21::int8[], $22::text[], $23::int8[], $24::text[])
             as t (id, device, user_id, lane, due_at, reason)
+        """
+
+    static let insertion = "with n as (\(Self.notifications)), r as (\(Self.recipients)) \(Self.pushes)"
+
+    static let insertionWithSchedule = """
+        with n as (\(Self.notifications) returning id, sequence), r as (\(Self.recipients)), p as (\(Self.pushes)),
+        s as (
+            insert into scheduled (notification_id, due_at, sequence, expressions, platforms)
+            select n.id, t.due_at, n.sequence, t.expressions, t.platforms
+            from unnest($25::int8[], $26::int8[], $27::bytea[], $28::text[]) as t (id, due_at, expressions, platforms)
+            join n on n.id = t.id)
+        select n.id, n.sequence from n
         """
 
     static let untakenInsertion = """
         insert into untaken (notification_id, user_id) select * from unnest($1::int8[], $2::int8[])
         """
+}
 
-    static func seeds(_ rows: Rows) throws -> Set<Int64> { Set(try rows.map { try $0.integer(0) }) }
-
-    /// The same as `PostBatch.insertion`, for a group. A seed distinguishes a notification from
-    /// another one with its id, in the table or in the same group.
-    static let insertion = """
-        with n as (
-            \(notificationInsertion)
-            on conflict (id) do nothing returning id, seed, created_at, is_read_once),
-        r as (
-            insert into recipient (notification_id, user_id, change, changed_at, mac)
-            select n.id, t.user_id, t.change, n.created_at, t.mac
-            from unnest($13::int8[], $14::int8[], $15::int8[], $16::int8[], $17::int8[]) as t (id, seed, user_id, change, mac)
-            join n on n.id = t.id and n.seed = t.seed),
-        w as (
-            insert into untaken (notification_id, user_id)
-            select n.id, t.user_id from unnest($13::int8[], $14::int8[], $15::int8[]) as t (id, seed, user_id)
-            join n on n.id = t.id and n.seed = t.seed and n.is_read_once),
-        p as (
-            insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
-            select n.id, t.device, t.user_id, t.lane, false, t.due_at, t.reason
-            from unnest($18::int8[], $19::int8[], $20::int8[], $21::int8[], $22::text[], $23::int8[], $24::text[])
-                as t (id, seed, device, user_id, lane, due_at, reason)
-            join n on n.id = t.id and n.seed = t.seed)
-        select n.seed from n
-        """
+extension PostGroup.Facts {
+    /// Adds the rows of `lookup`.
+    mutating func add(_ rows: Rows) throws {
+        for row in rows.map({ $0 }) {
+            let id = try row.integer(0)
+            if let key = try row.optionalData(1) {
+                self.users[key] = NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
+            } else if let notifications = try row.optionalInteger(3) {
+                self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
+            } else {
+                self.ids.insert(id)
+            }
+        }
+    }
 }
