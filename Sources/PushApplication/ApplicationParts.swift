@@ -408,7 +408,8 @@ extension ServerSettings {
             tags: configuration.tags,
             storage: configuration.storage,
             alerts: configuration.alerts,
-            events: configuration.events.isOn ? configuration.events.webhook == nil ? .listed : .delivered : .off
+            events: configuration.events.isOn ? configuration.events.webhook == nil ? .listed : .delivered : .off,
+            endToEndApps: configuration.endToEndApps
         )
     }
 }

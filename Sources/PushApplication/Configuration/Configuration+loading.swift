@@ -190,6 +190,12 @@ extension Configuration {
         self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
         self.maximumBatch = try section.integer("maxBatch", in: 1024...67_108_864) ?? self.maximumBatch
         self.expiresIn = try section.wholeSeconds("expiresIn", in: 1...31_536_000) ?? self.expiresIn
+        for name in try section.strings("endToEndApps") ?? [] {
+            guard let app = AppName(name) else {
+                throw section.error("endToEndApps", nil, "\"\(name)\" must be 1 to 64 of a-z, 0-9, - and _")
+            }
+            self.endToEndApps.insert(app)
+        }
         try section.finish()
     }
 

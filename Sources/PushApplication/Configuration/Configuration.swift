@@ -51,6 +51,8 @@ package struct Configuration: Sendable {
     var maximumPayload = 65_536
     var maximumBatch = 4_194_304
     var expiresIn = 2_592_000
+    /// The apps whose payloads must be encrypted end to end.
+    var endToEndApps: Set<AppName> = []
     var cacheMaxAge = 60
     var listMaxAge = 0
     package var sessionExpiresIn = 7_776_000
