@@ -46,7 +46,7 @@ class Vectors(unittest.TestCase):
         for history in VECTORS["histories"]:
             pins = e2e.Pins()
             for step in history["steps"]:
-                # What a program stores is enough.
+                # The stored values are enough.
                 pins = e2e.Pins(json.loads(json.dumps(pins.values)))
                 recipients, changes = pins.check("Alice", step["account"], step["keys"])
                 with self.subTest(history["name"]):
