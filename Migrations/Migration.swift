@@ -59,6 +59,10 @@ package struct Migration: Sendable {
         Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
         Migration(name: "M0017_failed", sql: String(decoding: PackageResources.M0017_failed_sql, as: UTF8.self)),
         Migration(name: "M0018_viewer", sql: String(decoding: PackageResources.M0018_viewer_sql, as: UTF8.self)),
+        Migration(
+            name: "M0020_device_key",
+            sql: String(decoding: PackageResources.M0020_device_key_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -129,6 +133,12 @@ package struct Migration: Sendable {
         Migration(
             name: "P0012_viewer",
             sql: String(decoding: PackageResources.P0012_viewer_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before leave the keys as they are, and hand out end-to-end payloads with all wrapped keys.
+        Migration(
+            name: "P0014_device_key",
+            sql: String(decoding: PackageResources.P0014_device_key_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

@@ -112,6 +112,7 @@ package final class PushServer: Responder {
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
+            DeviceKeyHandler(store: store, accounts: authenticator.accounts, settings: settings),
             DeviceTestHandler(poster: poster, settlements: settlements, daemon: daemon, platforms: platforms),
             DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(settings: settings),

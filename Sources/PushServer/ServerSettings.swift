@@ -91,6 +91,8 @@ package struct ServerSettings: Sendable {
     /// The alerts that notifications may show in their pushes.
     package var alerts: AlertPolicy
     package var events: Events
+    /// The apps whose payloads must be encrypted end to end.
+    package var endToEndApps: Set<AppName>
 
     package init(
         idBits: Int = 31,
@@ -111,7 +113,8 @@ package struct ServerSettings: Sendable {
         tags: TagPolicy = TagPolicy(),
         storage: [Role: StorageBounds] = [:],
         alerts: AlertPolicy = AlertPolicy(),
-        events: Events = .off
+        events: Events = .off,
+        endToEndApps: Set<AppName> = []
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -133,6 +136,7 @@ package struct ServerSettings: Sendable {
         self.storage = storage
         self.alerts = alerts
         self.events = events
+        self.endToEndApps = endToEndApps
     }
 
     /// The app of that name; without a name, the default app if the user belongs to it, or else

@@ -40,6 +40,12 @@ extension Configuration {
             try section.integer("maxPayload", in: 1...1_048_576, into: &self.server.maximumPayload)
             try section.integer("maxBatch", in: 1024...67_108_864, into: &self.server.maximumBatch)
             try section.seconds("expiresIn", into: &self.server.lifetime)
+            for name in try section.strings("endToEndApps") ?? [] {
+                guard let app = AppName(name) else {
+                    throw section.error("endToEndApps", nil, "\"\(name)\" must be 1 to 64 of a-z, 0-9, - and _")
+                }
+                self.server.endToEndApps.insert(app)
+            }
         }
         try root.section("cache") { try $0.seconds("maxAge", in: 0...31_536_000, into: &self.server.cacheMaxAge) }
         self.passwords = try root.section("passwords") { try PasswordParameters($0) }

@@ -22,7 +22,7 @@ struct ListHandler: Handler {
                 .get,
                 Paths.notifications,
                 .atLeast(.device, .fetch),
-                query: ["app", "cursor", "since", "limit", "unread", "ids"]
+                query: ["app", "cursor", "since", "limit", "unread", "ids", "key"]
             ) { try await self.listNotifications($0) }
         ]
     }
@@ -39,6 +39,8 @@ struct ListHandler: Handler {
     private struct ListRequest: Sendable {
         let query: NotificationListQuery
         let app: AppName
+        /// The id of the device key whose wrapped keys the list has.
+        let key: [UInt8]?
         let head: RequestHead
         let user: User
         let quota: CallerQuota?
@@ -65,6 +67,7 @@ struct ListHandler: Handler {
         return ListRequest(
             query: try NotificationListQuery(query),
             app: try self.settings.app(named: try query["app"], for: user),
+            key: try query["key"].map { Array($0.utf8) },
             head: head,
             user: user,
             quota: context.caller?.quota,
@@ -100,8 +103,12 @@ struct ListHandler: Handler {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
-            request.quota?.charge(view.length / Self.bytesOfARequest, now: request.now)
-            let response = view.full(payloads: try self.payloads(of: page), padding: self.tags.padding)
+            let payloads = try self.payloads(of: page, request.key)
+            // Wrapped keys of other devices do not count.
+            let shown = page.entries.reduce(0) { $0 + ($1.isGone || $1.isReadOnce ? 0 : $1.payloadLength) }
+            let length = view.length - shown + payloads.reduce(0) { $0 + $1.count }
+            request.quota?.charge(length / Self.bytesOfARequest, now: request.now)
+            let response = view.full(payloads: payloads, padding: self.tags.padding)
             if request.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
                 self.store.recordFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
@@ -110,10 +117,14 @@ struct ListHandler: Handler {
         }
     }
 
-    private func payloads(of page: NotificationPage) throws -> [Data] {
+    private func payloads(of page: NotificationPage, _ key: [UInt8]?) throws -> [Data] {
         try page.entries.compactMap { entry in
             guard !entry.isGone, !entry.isReadOnce else { return nil }
-            return try self.store.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
+            let payload = try self.store.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
+            guard payload.starts(with: EndToEndPayload.start) else { return payload }
+            var text = Array(payload)
+            EndToEndPayload.cut(&text, for: key)
+            return Data(text)
         }
     }
 

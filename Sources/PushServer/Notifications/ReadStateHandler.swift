@@ -12,7 +12,7 @@ struct ReadStateHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.patch, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), body: ["Read"]) {
+            Route(.patch, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], body: ["Read"]) {
                 try await self.markNotification($0)
             },
             Route(.post, Paths.readNotifications, .atLeast(.device, .fetch), body: ["Ids"]) {
@@ -53,7 +53,7 @@ struct ReadStateHandler: Handler {
         let (id, found) = try await self.visible.find(context, for: user)
         let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
         if found.isReadOnce { return view.withoutPayload }
-        return view.full(try view.body(openedBy: self.visible.vault))
+        return try view.full(view.body(openedBy: self.visible.vault), to: context)
     }
 
     private func markNotifications(_ context: RequestContext) async throws -> Response {
