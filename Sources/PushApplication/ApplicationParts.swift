@@ -33,7 +33,7 @@ struct ApplicationParts: Sendable {
     let authenticator: Authenticator
     let streams = StreamHub()
     /// The changes that devices must show.
-    let looks = LookBook()
+    let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
@@ -54,6 +54,8 @@ struct ApplicationParts: Sendable {
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
         self.traces = RequestTraces(sampling: configuration.loggedRequests)
+        // Without a lane of looks the book records nothing.
+        self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])

@@ -3,7 +3,7 @@ import PushCore
 import PushStore
 import Testing
 
-/// When a device is told to look, and how changes are merged.
+/// Tests when a look is due, and how changes are merged.
 struct LookOrderTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -11,9 +11,9 @@ struct LookOrderTests {
     @Test(
         arguments: [
             (10, nil, false, false, 2.0), (1, nil, false, false, 0.2), (1200, nil, false, false, 2),
-            // One waits: it tells of this change, too.
+            // A waiting look tells of this change, too.
             (10, 5.0, true, false, nil), (10, -100, true, false, nil),
-            // One was sent.
+            // The last look was sent.
             (10, -3, false, false, 7), (10, -9.5, false, false, 2), (1, -0.5, false, false, 0.5),
             // Urgent ones go at once, but for one that is due within a second.
             (10, nil, false, true, 0), (10, 5, true, true, 0), (10, 0.5, true, true, nil),

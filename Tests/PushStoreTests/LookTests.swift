@@ -100,7 +100,7 @@ import Testing
         #expect(try await self.due() == Self.interval)
     }
 
-    @Test func aChangeWhileALookIsSentIsToldByAnother() async throws {
+    @Test func aChangeDuringASendMakesAnotherLook() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         try await self.look()
         self.fixture.clock.advance(by: 2)

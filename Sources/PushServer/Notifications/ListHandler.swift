@@ -115,7 +115,7 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Records that the caller's devices know all changes, so none of them must look. Another
+    /// Records that the caller's devices know all changes, and need no look. Another
     /// app's changes do not count.
     private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
         guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }

@@ -1,7 +1,7 @@
 package import PushCore
 internal import Synchronization
 
-/// The changes that devices must be told of, until `LookService` has enqueued their pushes. Any
+/// The changes that devices must show, until `LookService` has enqueued their pushes. Any
 /// thread may use it.
 ///
 /// A change costs an entry in memory, merged with others of its user: a user who marks hundreds of
@@ -61,7 +61,7 @@ package final class LookBook: Sendable {
         }
     }
 
-    /// Records a recall, of which all recipients must be told.
+    /// Records a recall, for which all recipients must look.
     package func record(recallOf id: NotificationID) {
         self.add { if $0.recalls.count < self.limit { $0.recalls.append(id) } }
     }

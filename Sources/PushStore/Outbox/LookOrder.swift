@@ -37,7 +37,7 @@ package struct LookSync: Sendable, Hashable {
     }
 }
 
-/// Decides when a device is told to look. It only decides.
+/// Decides when a device gets its next look. It only decides.
 package struct LookPlan: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
         /// A look waits already, and tells of this change too.
