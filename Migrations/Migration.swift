@@ -59,6 +59,7 @@ package struct Migration: Sendable {
         Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
         Migration(name: "M0017_failed", sql: String(decoding: PackageResources.M0017_failed_sql, as: UTF8.self)),
         Migration(name: "M0018_viewer", sql: String(decoding: PackageResources.M0018_viewer_sql, as: UTF8.self)),
+        Migration(name: "M0019_look", sql: String(decoding: PackageResources.M0019_look_sql, as: UTF8.self)),
         Migration(
             name: "M0020_device_key",
             sql: String(decoding: PackageResources.M0020_device_key_sql, as: UTF8.self)
@@ -133,6 +134,13 @@ package struct Migration: Sendable {
         Migration(
             name: "P0012_viewer",
             sql: String(decoding: PackageResources.P0012_viewer_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before enqueue no looks. A look that waits when its device registers elsewhere is sent as a
+        // notification by such a server, so the operator sets `lookInterval` after all servers are replaced.
+        Migration(
+            name: "P0013_look",
+            sql: String(decoding: PackageResources.P0013_look_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
         // Servers of the version before leave the keys as they are, and hand out end-to-end payloads with all wrapped keys.

@@ -898,6 +898,28 @@ test('a browser that cannot start the worker says so before it asks the user, an
   assert.equal(fake.current, null);
 });
 
+test('what other devices have read, dismissed or expired is closed, and the badge is the number of unread ones', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server), closed = [], badges = [];
+  const [unread, read, gone] = ['unread', 'read', 'gone'].map(text => server.post(text));
+  await push.sync();
+  const shown = (id, name = '') => ({data: {id, name}, tag: `sealpost ${id}`, close: () => { closed.push([id, name]); }});
+  // The last ones are another account's, another app's, and the one that arrives during the sync.
+  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
+  registration.getNotifications = async () => [...list];
+  navigator.setAppBadge = async count => { badges.push(count); };
+  server.change(read, {Read: true});
+  server.delete(gone);
+  server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
+  await push.closeSeen();
+  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, '']], [1]]);
+  // Without a network nothing is known.
+  closed.length = 0;
+  server.before = lost;
+  await push.closeSeen();
+  assert.deepEqual([closed, badges], [[], [1]]);
+});
+
 test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
   const fake = browser(t), push = await clientOf(t, new FakeServer());
   location.origin = 'https://push.example';

@@ -42,6 +42,11 @@ extension SenderConfiguration.APNs {
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval =
             try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
+        self.sendsUnread = try section.string("badge", oneOf: ["unread"]) != nil
+        self.lookInterval = try section.lookInterval()
+        guard self.lookInterval == nil || self.envelope != .voip else {
+            throw section.error("lookInterval", nil, "must be left out with envelope: voip")
+        }
     }
 }
 
@@ -74,6 +79,7 @@ extension SenderConfiguration.FCM {
         self.caFile = try section.string("caFile")
         try section.integer("connections", in: 1...100, into: &self.connections)
         try section.integer("rate", in: 1...1_000_000, into: &self.rate)
+        self.lookInterval = try section.lookInterval()
     }
 }
 
@@ -107,6 +113,7 @@ extension SenderConfiguration.WNS {
         self.caFile = try section.string("caFile")
         try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
+        self.lookInterval = try section.lookInterval()
     }
 }
 
@@ -139,6 +146,12 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
+    /// The interval between two looks of a device, in seconds: not below that of the changes that
+    /// are gathered.
+    fileprivate func lookInterval() throws -> Int? {
+        try self.wholeSeconds("lookInterval", in: 10...86_400)
+    }
+
     /// The id of a key of Apple's; without its own key, the one in the file's name,
     /// `AuthKey_ABC123DEFG.p8`, which Apple chooses.
     fileprivate func keyID(of file: String) throws -> String {
