@@ -186,7 +186,7 @@ struct ApplicationParts: Sendable {
 
     /// Throws `StoreError`.
     func makeLooks() throws -> LookService {
-        let (ids, now) = (NotificationIDs(bits: self.configuration.idBits), self.clock.now)
+        let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
         return LookService(
             store: self.store,
             reader: try self.store.makeReader(),
