@@ -1,20 +1,27 @@
-"""Looks for the content of end-to-end payloads in everything that the server has: its answers, files, log, metrics, backup and memory.
+"""Looks for the content of end-to-end payloads in all that the server has, and compares them with an independent HPKE.
 
 The library for Python sends thousands of payloads with a random word to a user's device, alone and in batches. The word may be
-nowhere; then the device opens all payloads of its list. As a control, the same happens without encryption: then the program must
-find the word in the answers and in the server's memory.
+nowhere: in answers, files, log, metrics, a backup and memory. Then the device opens all payloads of its list. As a control, the
+same happens without encryption: then the program must find the word in the answers and in the server's memory.
+
+Before that, pyhpke opens a payload of the library, and makes one that the library opens.
 """
 
 import subprocess
 import sys
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, environment, processes, rig
 from sealpost_e2e.programs import canaries
 
+environment.enter()  # It has `cryptography`.
 sys.path.append(str(rig.ROOT / "Clients/python"))
 
+import hashlib  # noqa: E402
+
+import pyhpke  # noqa: E402
 from cryptography.hazmat.primitives.asymmetric import ec  # noqa: E402
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
 
 from sealpost import Client, Notification, end_to_end, user  # noqa: E402
 
@@ -26,6 +33,7 @@ def add_options(parser):
 
 
 def run(options):
+    compare_with_pyhpke()
     found = {is_encrypted: tour(options, is_encrypted) for is_encrypted in (True, False)}
     for place, count in found[True].items():
         if count:
@@ -34,6 +42,30 @@ def run(options):
         if not found[False][place]:
             raise SystemExit(f"{place}: without encryption the word was not found, so the search proves nothing")
     print(f"{options.count} encrypted payloads: the word is nowhere; without encryption: {found[False]}")
+
+
+def compare_with_pyhpke():
+    """Opens a payload with the steps of docs/end-to-end.md alone, and makes one."""
+    suite = pyhpke.CipherSuite.new(pyhpke.KEMId.DHKEM_P256_HKDF_SHA256, pyhpke.KDFId.HKDF_SHA256, pyhpke.AEADId.AES128_GCM)
+    sender, signing, agreement = (ec.generate_private_key(ec.SECP256R1()) for _ in range(3))
+    key = end_to_end.DeviceKey(end_to_end.device_key("A" * 22, signing, agreement, 1))
+    backend, info = end_to_end.SenderKey(sender), b"sealpost-e2e.1.1\n" + b"A" * 22 + b"\ndefault"
+    own, other, public = map(pyhpke.KEMKey.from_pyca_cryptography_key, (agreement, sender, sender.public_key()))
+    text = end_to_end.Encryption(backend).encrypt("x", [end_to_end.Recipient("alice", key)])
+    front, entry = text.rsplit(".", 1)
+    header, content = front.rsplit(".", 1)
+    wrapped, zeros = end_to_end._bytes(entry[22:]), bytes(12)
+    wrapping = suite.create_recipient_context(wrapped[:65], own, info=info, pks=public).export(hashlib.sha256(front.encode()).digest(), 16)
+    plain = AESGCM(AESGCM(wrapping).decrypt(zeros, wrapped[65:], None)).decrypt(zeros, end_to_end._bytes(content), header.encode())
+    if plain != b'"x"\x80' + bytes(252):
+        raise SystemExit(f"pyhpke has opened something else: {plain}")
+    enc, context = suite.create_sender_context(pyhpke.KEMKey.from_pyca_cryptography_key(key.public), info=info, sks=other)
+    content_key = bytes(range(16))
+    front = f"{header}.{end_to_end._text(AESGCM(content_key).encrypt(zeros, plain, header.encode()))}"
+    wrapped = enc + AESGCM(context.export(hashlib.sha256(front.encode()).digest(), 16)).encrypt(zeros, content_key, None)
+    made = f"{front}.{key.id}{end_to_end._text(wrapped)}"
+    if end_to_end.open_payload(made, key, agreement, [backend.text])[0] != '"x"':
+        raise SystemExit("the library has opened something else than pyhpke has encrypted")
 
 
 class Device:
