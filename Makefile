@@ -170,6 +170,7 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run insiders .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
+	scripts/e2e run end-to-end .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run streams .build/release/sealpost

@@ -44,6 +44,7 @@ import Testing
         #expect(try await self.keys("news", atMost: 3)?.count == 3)
         #expect(try await self.keys("news", atMost: 2) == nil)
         #expect(try await self.keys("!news", atMost: 2) == nil)
+        #expect(try await self.keys("!old", atMost: 3)?.count == 3)
     }
 
     @Test func onlyTheUsersOwnRegisteredDeviceGetsAKey() async throws {

@@ -11,7 +11,7 @@ extension PushClient {
     public func preview(_ id: Int64) async throws -> NotificationItem? {
         let (before, now) = (try await self.inbox.read().commit, self.now())
         var request = APIRequest("GET", Paths.notifications)
-        request.query = [URLQueryItem(name: "ids", value: String(id))]
+        request.query = [URLQueryItem(name: "ids", value: String(id))] + self.keyQuery
         let answer: Answer
         do {
             answer = try await self.api.call(request)
