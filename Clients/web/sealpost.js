@@ -2859,7 +2859,7 @@ export class PushClient {
       const id = shown.data?.id;
       if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && !unread.has(id)) shown.close();
     }
-    await navigator.setAppBadge?.(unread.size).catch(() => {});
+    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */
