@@ -196,7 +196,7 @@ extension Configuration {
 
     var usualAdminSocket: AdminSocket {
         let folder = self.serverFile.lastIndex(of: "/").map { self.serverFile[...$0] } ?? ""
-        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile)
+        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile, isUsual: true)
     }
 
     /// A file that the server's user owns.
