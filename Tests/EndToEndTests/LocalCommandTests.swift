@@ -254,9 +254,11 @@ import Testing
             )
         )
         #expect(try await self.run("send alice --read-once text").hasSuffix("so a server sends it when it starts\n"))
-        let unknown = "there is no user, no device and no notification nobody"
+        let unknown = "there is no user, no device and no stored notification nobody"
         #expect(try await self.run("why nobody", isRefused: unknown) == "")
     }
+        let number = "there is no user, no device and no stored notification 987654321"
+        #expect(try await self.run("why 987654321", isRefused: number) == "")
 
     /// Runs a command that must be refused with a text. Returns its output.
     private func run(_ arguments: String, isRefused text: String) async throws -> String {
