@@ -88,7 +88,8 @@ package final class PushServer: Responder {
                     poster: poster,
                     idempotency: idempotency,
                     settings: settings,
-                    failures: FailureReport(logger: logger)
+                    failures: FailureReport(logger: logger),
+                    reports: reports
                 )
             ),
             ListHandler(
