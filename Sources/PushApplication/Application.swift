@@ -54,6 +54,8 @@ package struct Application: Sendable {
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
         ]
+        // It ends after the services that record spans.
+        if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
         if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }

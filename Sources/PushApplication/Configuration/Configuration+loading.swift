@@ -61,6 +61,8 @@ extension Configuration {
         try stream.finish()
         configuration.alerts = try AlertPolicy(root.section("alerts"))
         configuration.proxy = try Proxy(root.section("proxy"))
+        let tracing = try root.section("tracing")
+        configuration.tracing = try Tracing(tracing, environment: environment, fault: &configuration.tracingFault)
         let senders = try root.section("senders")
         if !senders.senderNames.isEmpty { configuration.senders = [:] }
         try configuration.readSenders(senders, of: .usual)

@@ -80,6 +80,10 @@ package struct Configuration: Sendable {
     var alerts = AlertPolicy()
     /// The issuer whose tokens sign in; `nil`: none.
     var oidc: OIDC?
+    /// The collector of spans; `nil`: none.
+    var tracing: Tracing?
+    /// Why a collector that the environment names for all programs is not used; `nil` otherwise.
+    var tracingFault: String?
     /// The proxy to the providers; `nil`: none.
     var proxy: Proxy?
     /// The senders that do not use the proxy.

@@ -67,7 +67,7 @@ final class PostRuns<Outcomes: Sendable>: Sendable {
     }
 
     private func run(_ run: PostBatch.Run) async throws -> Outcomes? {
-        try await self.store.write { tx in
+        try await self.store.writeUnmeasured { tx in
             let outcomes = try await self.body(run, tx)
             if let outcomes { self.state.withLock { $0.last = outcomes } }
             return outcomes

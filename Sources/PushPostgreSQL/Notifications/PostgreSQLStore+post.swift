@@ -14,10 +14,12 @@ extension PostgreSQLStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        if batch == nil, page == nil, posts.count == 1, posts[0].joinsOthers {
-            return [try await self.postTogether(PostMember(post: posts[0], bounds: bounds))]
+        try await self.measuringCommit {
+            if batch == nil, page == nil, posts.count == 1, posts[0].joinsOthers {
+                return [try await self.postTogether(PostMember(post: posts[0], bounds: bounds))]
+            }
+            return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? AudienceWalk.page)
         }
-        return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? AudienceWalk.page)
     }
 
     /// Stores posts of a group, and returns an end for each.
