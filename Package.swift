@@ -246,7 +246,7 @@ let package = Package(
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
-        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", "SQLite"]),
+        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", "SQLite", cryptography]),
         tests("ReactorTests", ["PushTesting", "Reactor"]),
         tests("SQLiteTests", ["PushTesting", "SQLite"]),
         tests("SocketHTTPTests", ["Bytes", "PushTesting", "Reactor", "SocketHTTP", httpTypes]),

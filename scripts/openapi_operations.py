@@ -149,7 +149,7 @@ operation(
 Sends up to 500 notifications, each as `POST /api/notifications` does with an object. The answer has an outcome for each, in the
 order of the request: the answer and the status of a single post. A refused notification does not affect the others. Each counts
 as one request of the caller's quota; notifications beyond it have the outcome 429 `rate-limited`. The body has at most 4 MiB,
-unless the server is configured otherwise, and 128 KiB for the role `device`.
+unless the server is configured otherwise, and 256 KiB for the role `device`.
 
 An error of the whole request, such as invalid JSON or too many elements, is one problem, and nothing is sent. With an
 `Idempotency-Key`, a repeated request sends nothing twice: stored notifications have the same outcome as before, and the server
@@ -159,13 +159,15 @@ now stores the others.
     "device", "send", parameters=(ref("parameters", "IdempotencyKey"),),
     body=json("NotificationBatch", "The notifications."), answers=ok("Each has an outcome.", schema("BatchOutcomes")), problems=[409, 422],
 )
+DEVICE_KEY = parameter("key", "query", {"type": "string"}, "The id of the device's key: an end-to-end payload then has the wrapped key of this device, and none otherwise.", example="m2Jx0cQ4lT7vYd3kZp9sAw")
+
 operation(
     "GET", "/api/notifications", "listNotifications", "notifications", "List missed notifications",
     """\
 Lists the caller's notifications, the oldest change first, so that a device gets all it has missed in one round trip. Without
 `cursor` the list starts at the beginning. With the `Cursor` of the last answer it continues there, and `Deleted` has the
-notifications that were dismissed or recalled since. With `ids` it has the named notifications that exist for the caller, and no
-other parameter than `app` is allowed. A read-once notification comes without its payload; fetch it by its number. Each 16 KiB of
+notifications that were dismissed or recalled since. With `ids` it has the named notifications that exist for the caller, and only
+`app` and `key` are allowed beside it. A read-once notification comes without its payload; fetch it by its number. Each 16 KiB of
 the uncompressed body counts as one more request of the caller's quota.
 
 A cursor of another user, app or `unread` is 400 `invalid-cursor`: restart the list without it.""",
@@ -176,7 +178,8 @@ A cursor of another user, app or `unread` is 400 `invalid-cursor`: restart the l
         LIMIT,
         parameter("app", "query", schema("App"), "The app whose notifications are listed. Each app has its own cursors."),
         parameter("unread", "query", {"type": "boolean", "default": False}, "Only unread notifications. Such a list has its own cursors."),
-        parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, separated by commas. Cannot be combined with other parameters than `app`.", example="7,9,12"),
+        parameter("ids", "query", {"type": "string", "pattern": "^([1-9][0-9]{0,17}|[1-8][0-9]{18})(,([1-9][0-9]{0,17}|[1-8][0-9]{18})){0,499}$"}, "Up to 500 numbers of notifications, separated by commas. Can be combined with `app` and `key` only.", example="7,9,12"),
+        DEVICE_KEY,
         *CONDITIONS,
         ref("parameters", "AcceptEncoding"),
     ),
@@ -192,7 +195,7 @@ only the client changes `Read`. A payload with `ReadOnce` is for recipients only
 its first fetch, or until it confirms the payload with `POST /api/notifications/{id}/taken`; afterwards the answer is 404. The
 server erases the payload once all recipients have had it. `HEAD` does not start that minute.""",
     "device", "fetch",
-    parameters=(ID, *CONDITIONS),
+    parameters=(ID, DEVICE_KEY, *CONDITIONS),
     answers=ok("The notification.", schema("Notification"), **VALIDATORS, **{"Last-Modified": header("LastModified")})
     | {304: ("The client's cached answer is still valid.", None, VALIDATORS)},
     problems=[404, 412],
@@ -211,7 +214,7 @@ operation(
     """\
 Marks a notification as read or unread for the caller. Only a recipient may: 403 for a sender who is not a recipient. The answer
 is that of `GET`, but a read-once notification comes without its payload and is not used up.""",
-    "device", "fetch", parameters=(ID, *CONDITIONS), body=json("ReadMark", "The new read mark."),
+    "device", "fetch", parameters=(ID, DEVICE_KEY, *CONDITIONS), body=json("ReadMark", "The new read mark."),
     answers=ok("The notification as it is now.", schema("ListedNotification"), **VALIDATORS, **{"Last-Modified": header("LastModified")}),
     problems=[404, 412],
 )
@@ -366,6 +369,25 @@ operation(
 Removes a tag from the caller's device. Repeating it, or leaving a topic that the device is not in, changes nothing. Tags that an
 administrator or a publisher has assigned to the user stay.""",
     "device", "register", parameters=(REGISTRATION, TOPIC), answers={204: ("The device is not in the topic.", None, {})}, problems=[404, 410],
+)
+operation(
+    "PUT", "/api/devices/{id}/key", "setDeviceKey", "devices", "Set a device's keys",
+    """\
+Stores the public keys of one of the caller's devices for end-to-end encryption, with the approvals of the account's other devices.
+The server does not check them: senders do. 404 if the caller has no registered device of this id.""",
+    "device", "register", parameters=(REGISTRATION,), body=json("NewDeviceKey", "The keys."), answers={204: ("The keys are stored.", None, {})}, problems=[404],
+)
+operation(
+    "GET", "/api/keys", "listDeviceKeys", "devices", "List the keys of recipients",
+    """\
+Lists the devices that would get a notification for a tag expression now, by their users, with their public keys for end-to-end
+encryption. 400 `audience-too-large` if more than 1,000 devices or users match.""",
+    "publisher", "send",
+    parameters=(
+        parameter("to", "query", {"type": "string", "minLength": 1}, "A tag expression, as in `To` of a notification. Default: the caller.", example="username:alice"),
+        parameter("app", "query", schema("App"), "The app of the devices."),
+    ),
+    answers=ok("The users.", schema("DeviceKeys")),
 )
 operation(
     "POST", "/api/devices/{id}/test", "testDevice", "devices", "Push to a device",

@@ -372,7 +372,7 @@ SCHEMAS = {
         examples=[{"endpoint": "https://push.example.com/send/dK5vV0W", "keys": {"p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4", "auth": "BTBZMqHH6r4Tts7J_aSIgg"}}],
     ),
     "Device": thing(
-        ["Id", "App", "Platform", "Environment", "Handle", "Tags", "Shared", "CreatedAt", "LastPush"],
+        ["Id", "App", "Platform", "Environment", "Handle", "Tags", "Shared", "CreatedAt", "LastPush", "Key"],
         {
             "Id": schema("RegistrationId"),
             "App": {"type": "string"},
@@ -383,6 +383,7 @@ SCHEMAS = {
             "Shared": {"type": "boolean", "description": "Whether other users may register its handle, too."},
             "CreatedAt": time("When the registration was made."),
             "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle. With PostgreSQL it is updated at most once a minute, unless the sender has an `interval`."},
+            "Key": {"type": ["string", "null"], "description": "Its public keys for end-to-end encryption; null if it has set none."},
             "RetiredAt": time("When another user registered its handle; absent while the device is registered."),
             "Reason": {"type": "string", "description": "The reason for the end of the registration; present with `RetiredAt`."},
         },
@@ -764,6 +765,22 @@ SCHEMAS = {
             ),
         },
         description="The status of the server.",
+    ),
+    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.[-A-Za-z0-9_.]*$", "description": "The text of docs/end-to-end.md."}}, description="The public keys of a device."),
+    "DeviceKeys": thing(
+        ["Users"],
+        {"Users": {"type": "array", "items": thing(
+            ["Name", "Account", "Devices"],
+            {
+                "Name": schema("Username"),
+                "Account": {"type": "string", "description": "The identifier of the user's account, as in `Sealpost-Account`."},
+                "Devices": {"type": "array", "items": thing(
+                    ["Id", "Key"],
+                    {"Id": schema("RegistrationId"), "Key": {"type": ["string", "null"], "description": "Its public keys; null if it has set none."}},
+                )},
+            },
+        )}},
+        description="The devices of an audience, by their users.",
     ),
     "WebPushKey": thing(["Key"], {"Key": {"type": "string", "pattern": "^[-A-Za-z0-9_]{87}$", "description": "An uncompressed point on P-256 in base64url."}}, description="The key that a page passes to `subscribe`."),
 }

@@ -210,6 +210,8 @@ export class Publisher {
   tags(user: string, options?: CallOptions): Promise<string[]>;
   /** Replaces the tags that are assigned to a user. The token needs the scope `manage`. */
   setTags(user: string, tags: readonly string[], options?: CallOptions): Promise<void>;
+  /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
+  deviceKeys(expression: string, options?: CallOptions & {app?: string}): Promise<UserKeys[]>;
   /**
    * The JSON of any call of the API, with the API's own names. A `POST` is retried if it has a
    * key.
@@ -219,8 +221,8 @@ export class Publisher {
 
 /** The codes of docs/errors.md. */
 export type ProblemCode =
-  | 'account-refused' | 'alert-not-allowed' | 'busy' | 'confirmation-refused' | 'conflict' | 'cross-origin'
-  | 'enrolment-refused' | 'forbidden' | 'header-too-large' | 'idempotency-key-in-use' | 'idempotency-key-reused'
+  | 'account-refused' | 'alert-not-allowed' | 'audience-too-large' | 'busy' | 'confirmation-refused' | 'conflict' | 'cross-origin'
+  | 'encryption-required' | 'enrolment-refused' | 'forbidden' | 'header-too-large' | 'idempotency-key-in-use' | 'idempotency-key-reused'
   | 'insufficient-scope' | 'internal-error' | 'invalid-cursor' | 'invalid-idempotency-key' | 'invalid-json'
   | 'invalid-member' | 'invalid-mytoken' | 'invalid-parameter' | 'invalid-token' | 'issuer-unavailable'
   | 'last-administrator' | 'malformed-request' | 'method-not-allowed' | 'misdirected-request' | 'not-found'
@@ -320,3 +322,90 @@ export function webhookListener(options: {
   /** The number of cached ids (10,000). */
   cachedIDs?: number;
 }): (request: any, response: any) => Promise<void>;
+
+/** A user with the device keys in the server's list; a device without end-to-end encryption has null. */
+export interface UserKeys {
+  name: string;
+  account: string;
+  keys: (string | null)[];
+}
+
+/** A backend's key pair for end-to-end encryption: docs/end-to-end.md in Sealpost's repository. */
+export class SenderKey {
+  /** `pem` is a private key of P-256 in PKCS #8. */
+  constructor(pem: string);
+  static generate(): SenderKey;
+  readonly id: string;
+  /** The public key, a constant of the app: 87 characters. */
+  readonly text: string;
+  /** The private key. Keep it as you keep the server's token. */
+  pem(): string;
+}
+
+/** The public keys of one device, with the approvals of others. Throws an `UnreadableError`. */
+export class DeviceKey {
+  constructor(text: string);
+  readonly id: string;
+  readonly account: string;
+  /** 30 digits that people can compare between two screens. */
+  readonly fingerprint: string;
+}
+
+/** A difference between the server's list and the pins; `key` is the id of a device key. */
+export interface KeyChange {
+  user: string;
+  kind: 'first' | 'added' | 'unapproved' | 'missing' | 'returned' | 'invalid' | 'account';
+  key: string | null;
+  fingerprint?: string;
+}
+
+/** A user's device to encrypt for. */
+export interface DeviceRecipient {
+  user: string;
+  key: DeviceKey;
+}
+
+/**
+ * The device keys that this backend has seen. Store `values`, JSON, after each call that has
+ * returned changes.
+ */
+export class Pins {
+  /** Without `trustsFirstContact` nothing is encrypted for a new user before `trust` was called. */
+  constructor(values?: object, options?: {trustsFirstContact?: boolean});
+  readonly values: Record<string, unknown>;
+  /** Accepts a device after somebody has compared its fingerprint. */
+  trust(user: string, key: DeviceKey): void;
+  /** Forgets a user, for example one who was deleted and created again. */
+  forget(user: string): void;
+  /** The devices of a user that may be trusted, and the changes since the last check. */
+  check(user: string, account: string, texts: Iterable<string>): {recipients: DeviceRecipient[]; changes: KeyChange[]};
+}
+
+/** Encrypts payloads of one sender, so that the server cannot read them. */
+export class Encryption {
+  /**
+   * `changed` gets the changes of keys before anything is sent, and may throw, or reject, to send
+   * nothing.
+   */
+  constructor(key: SenderKey, pins?: Pins, options?: {changed?: (changes: KeyChange[]) => void | Promise<void>});
+  readonly pins: Pins;
+  /**
+   * Sends a notification to the trusted devices of its recipients. A repeated call encrypts anew:
+   * to repeat one across processes, store the result of `encrypted`.
+   */
+  send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
+  /** The notification with its payload encrypted for the trusted devices of its recipients. */
+  encrypted(publisher: Publisher, notification: Notification): Promise<Notification>;
+  /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */
+  encrypt(payload: unknown, recipients: readonly DeviceRecipient[], options?: {app?: string; message?: Uint8Array; now?: number}): string;
+}
+
+/** No device may be encrypted for; nothing was sent. `changes` say why. */
+export class NoTrustedDeviceError extends Error {
+  readonly changes: KeyChange[];
+}
+
+/** A text that is not a device key; `reason` is a word of docs/end-to-end.md. */
+export class UnreadableError extends Error {
+  readonly reason: string;
+}

@@ -11,6 +11,8 @@ export interface NotificationItem {
   readonly isReadOnce: boolean;
   /** The server's sender forbids storing the payload. */
   readonly isNeverStored: boolean;
+  /** Why the payload of an item cannot be read, if it is encrypted end to end or must be: a word of `docs/end-to-end.md`. */
+  readonly unreadable?: string;
 }
 
 /** A page of the inbox. */
@@ -142,6 +144,11 @@ export interface OpenOptions {
   name?: string;
   /** Whether accounts share this browser's subscription. */
   isDeviceShared?: boolean;
+  /**
+   * The public keys of the backends that encrypt end to end for this account's devices, and whether
+   * clear payloads are refused.
+   */
+  endToEnd?: {senders: readonly string[]; isRequired?: boolean} | null;
   /** Called after each request, token and push. */
   observe?: ((event: ClientEvent) => void) | null;
   /** Called before each request; returns fields to add. */
@@ -242,6 +249,8 @@ export class PushClient {
   markRead(ids: number | number[], isRead?: boolean): Promise<boolean>;
   /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
   dismiss(id: number): Promise<boolean>;
+  /** Syncs, closes the shown notifications that are no longer unread, and sets the badge. */
+  closeSeen(): Promise<void>;
   /** Sends any JSON value to the account's own devices; null if it waits in the outbox. */
   send(payload: unknown): Promise<number | null>;
   /** The entries that wait for the server. */
@@ -263,6 +272,10 @@ export class PushClient {
   startWorker(): Promise<void>;
   /** The account's devices. */
   devices(): Promise<Device[]>;
+  /** The keys of the account's devices, with 30 digits that people compare between two screens. */
+  deviceKeys(): Promise<{id: string; isThisDevice: boolean; fingerprint: string}[]>;
+  /** Approves another device of the account, after a person has compared its fingerprint. */
+  approveDevice(id: string, fingerprint: string): Promise<void>;
   /** Ends another device of the account. */
   endDevice(id: string): Promise<void>;
   /** Adds this device to a topic. */
@@ -296,3 +309,35 @@ export class MemoryStore {
   constructor();
   private readonly rows;
 }
+
+/** A text that is not an end-to-end payload or device key of this form, or not for this device. */
+export class UnreadableError extends Error {
+  constructor(reason: string);
+  /** A word of `docs/end-to-end.md`. */
+  readonly reason: string;
+}
+
+/** The public keys of a device for end-to-end encryption. */
+export class DeviceKey {
+  /** Reads the text that a device has registered. */
+  static read(text: string): Promise<DeviceKey>;
+  readonly text: string;
+  readonly id: string;
+  readonly account: string;
+  readonly fingerprint: string;
+}
+
+/** The keys of this device, for apps that open payloads themselves; `PushClient` has its own. */
+export class DeviceKeys {
+  static make(account: string, now?: number): Promise<DeviceKeys>;
+  static from(stored: {text: string; signing: CryptoKey; agreement: CryptoKey}): Promise<DeviceKeys>;
+  readonly stored: {text: string; signing: CryptoKey; agreement: CryptoKey};
+  readonly key: DeviceKey;
+  approve(text: string): Promise<string>;
+}
+
+/** The JSON text of an end-to-end payload, the id of its message and its time in seconds. */
+export function openPayload(
+  payload: unknown,
+  options: {device: DeviceKeys; senders: readonly string[]; app?: string; now?: number},
+): Promise<{json: string; message: string; sentAt: number}>;

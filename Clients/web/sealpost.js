@@ -1438,19 +1438,187 @@ const inbox = {
  * The rows of the account itself. `identity` is its identifier, which the server's answers must
  * have.
  */
-const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream'];
+const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream', 'device', 'messages'];
+
+// MARK: - End-to-end encryption: docs/end-to-end.md defines the form
+
+const END_TO_END = 'sealpost-e2e.1.1', DEVICE_KEY = 'sealpost-key.1';
+/** The characters of an id, a point, a signature and a device's entry. */
+const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
+/** An older payload is a replay, since none is scheduled and kept for longer. In seconds. */
+const LONGEST_LIFE = 61 * 86_400, CLOCK_SKEW = 86_400;
+const ECDH = {name: 'ECDH', namedCurve: 'P-256'}, ECDSA = {name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256'};
+/** Each key encrypts once. */
+const NONCE = new Uint8Array(12);
+
+/**
+ * A text that is not an end-to-end payload or device key of this form, or not for this device.
+ * `reason` is a word of `docs/end-to-end.md`.
+ */
+export class UnreadableError extends Error {
+  constructor(reason) {
+    super(reason);
+    this.name = 'UnreadableError';
+    this.reason = reason;
+  }
+}
+
+const thumbprintOf = async bytes => base64URL((await sha256(bytes)).subarray(0, 16));
+const isTime = text => /^(0|[1-9][0-9]{0,9})$/.test(text);
+const pieces = (text, length) => Array.from({length: text.length / length}, (_, at) => text.slice(at * length, (at + 1) * length));
+
+/** The bytes of base64url in its only spelling. */
+function bytesOfURL(spelled, length = spelled.length) {
+  const bytes = /^[-A-Za-z0-9_]*$/.test(spelled) ? bytesOf(spelled.replaceAll('-', '+').replaceAll('_', '/') + '='.repeat((4 - spelled.length % 4) % 4)) : null;
+  if (!bytes || spelled.length !== length) throw new UnreadableError('malformed');
+  return bytes;
+}
+
+function joined(...parts) {
+  const all = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    all.set(part, at);
+    at += part.length;
+  }
+  return all;
+}
+
+async function imported(point, algorithm, usages) {
+  try {
+    return await crypto.subtle.importKey('raw', point, algorithm, true, usages);
+  } catch {
+    throw new UnreadableError('malformed');
+  }
+}
+
+const pointOf = async key => base64URL(new Uint8Array(await crypto.subtle.exportKey('raw', key)));
+const signed = (purpose, body) => utf8(`sealpost-${purpose}\n${body}`);
+const signature = async (key, purpose, body) => base64URL(new Uint8Array(await crypto.subtle.sign(ECDSA, key, signed(purpose, body))));
+
+/** The public keys of a device of the account. */
+export class DeviceKey {
+  /** Reads the text that a device has registered. Throws an `UnreadableError` if it is malformed or its signature is wrong. */
+  static async read(text) {
+    const parts = typeof text === 'string' && text.length <= 2048 ? text.split('.') : [];
+    if (parts.length !== 8 || `${parts[0]}.${parts[1]}` !== DEVICE_KEY || parts[2].length !== ID || !isTime(parts[5]) || parts[7].length % (ID + SIGNATURE)) {
+      throw new UnreadableError('malformed');
+    }
+    const body = parts.slice(0, 6).join('.'), signing = await imported(bytesOfURL(parts[3], POINT), ECDSA, ['verify']);
+    await imported(bytesOfURL(parts[4], POINT), ECDH, []);
+    const own = bytesOfURL(parts[6], SIGNATURE);
+    if (!await crypto.subtle.verify(ECDSA, signing, own, signed('own', body))) throw new UnreadableError('signature');
+    const digest = await sha256(utf8(`sealpost-fingerprint\n${body}`));
+    const numbers = Array.from({length: 6}, (_, at) => digest.subarray(at * 5, at * 5 + 5).reduce((number, byte) => number * 256 + byte, 0) % 100_000);
+    return Object.assign(new DeviceKey(), {
+      text, body, account: parts[2], id: await thumbprintOf(utf8(body)), agreement: parts[4],
+      /** 30 digits that people can compare between two screens. */
+      fingerprint: numbers.map(number => String(number).padStart(5, '0')).join(' '),
+    });
+  }
+}
+
+/** The keys of this device. No script can export the private ones, and IndexedDB can store the object's `stored`. */
+export class DeviceKeys {
+  /** Makes keys for a device of an account. Register `key.text` with `PUT /api/devices/{id}/key`. */
+  static async make(account, now = Date.now() / 1000) {
+    const signing = await crypto.subtle.generateKey(ECDSA, false, ['sign', 'verify']);
+    const agreement = await crypto.subtle.generateKey(ECDH, false, ['deriveBits']);
+    const body = [DEVICE_KEY, account, await pointOf(signing.publicKey), await pointOf(agreement.publicKey), Math.floor(now)].join('.');
+    const text = `${body}.${await signature(signing.privateKey, 'own', body)}.`;
+    return DeviceKeys.from({text, signing: signing.privateKey, agreement: agreement.privateKey});
+  }
+
+  static async from(stored) {
+    return Object.assign(new DeviceKeys(), {stored, key: await DeviceKey.read(stored.text)});
+  }
+
+  /** The text of another device of the account with this device's approval. First compare fingerprints on both screens. */
+  async approve(text) {
+    const other = await DeviceKey.read(text);
+    if (other.account !== this.key.account) throw new UnreadableError('account');
+    return text + this.key.id + await signature(this.stored.signing, 'approve', other.body);
+  }
+}
+
+/**
+ * The JSON text of a payload for this device, and the id of its message: a reader compares it with
+ * the ids of earlier messages, since a server may deliver one twice.
+ *
+ * `senders` are the public keys of the backends that the app trusts.
+ */
+export async function openPayload(payload, {device, senders, app = 'default', now = Date.now() / 1000}) {
+  const parts = typeof payload === 'string' ? payload.split('.') : [];
+  if (parts[0] !== 'sealpost-e2e') throw new UnreadableError('notEncrypted');
+  if (parts.slice(0, 3).join('.') !== END_TO_END) throw new UnreadableError('unsupported');
+  if (parts.length !== 8 || parts[3].length !== ID || parts[4].length !== ID || !isTime(parts[5]) || parts[7].length % ENTRY) throw new UnreadableError('malformed');
+  const points = senders.map(sender => bytesOfURL(sender, POINT)), ids = await Promise.all(points.map(thumbprintOf)), sender = points[ids.indexOf(parts[3])];
+  if (!sender) throw new UnreadableError('unknownSender');
+  const entry = pieces(parts[7], ENTRY).find(entry => entry.startsWith(device.key.id));
+  if (!entry) throw new UnreadableError('notForThisDevice');
+  const age = now - Number(parts[5]);
+  if (age < -CLOCK_SKEW || age > LONGEST_LIFE) throw new UnreadableError('expired');
+  const wrapped = bytesOfURL(entry.slice(ID)), content = bytesOfURL(parts[6]);
+  const secret = await setupReceiver(wrapped.subarray(0, 65), device.stored.agreement, bytesOfURL(device.key.agreement), sender, infoOf(device.key.account, app));
+  const digest = await sha256(utf8(parts.slice(0, 7).join('.')));
+  const contentKey = await decrypt(await exportKey(secret, digest, 16), wrapped.subarray(65));
+  const plain = await decrypt(contentKey, content, parts.slice(0, 6).join('.'));
+  const end = plain.findLastIndex(byte => byte !== 0);
+  if (plain[end] !== 128) throw new UnreadableError('malformed');
+  return {json: text(plain.subarray(0, end)), message: parts[4], sentAt: Number(parts[5])};
+}
+
+const infoOf = (account, app) => utf8(`${END_TO_END}\n${account}\n${app}`);
+
+async function decrypt(key, content, associated = '') {
+  const imported = await crypto.subtle.importKey('raw', key, 'AES-GCM', false, ['decrypt']);
+  try {
+    return new Uint8Array(await crypto.subtle.decrypt({name: 'AES-GCM', iv: NONCE, additionalData: utf8(associated)}, imported, content));
+  } catch {
+    throw new UnreadableError('unreadable');
+  }
+}
+
+// MARK: - HPKE (RFC 9180), mode Auth, with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM
+
+const KEM = joined(utf8('KEM'), [0, 16]), HPKE = joined(utf8('HPKE'), [0, 16, 0, 1, 0, 1]);
+const EMPTY = new Uint8Array(0), VERSION = utf8('HPKE-v1');
+
+async function hmac(key, ...parts) {
+  const imported = await crypto.subtle.importKey('raw', key, {name: 'HMAC', hash: 'SHA-256'}, false, ['sign']);
+  return new Uint8Array(await crypto.subtle.sign('HMAC', imported, joined(...parts)));
+}
+
+const extract = (salt, suite, label, value) => hmac(salt.length > 0 ? salt : new Uint8Array(32), VERSION, suite, utf8(label), value);
+/** HKDF-Expand of at most one block. */
+const expand = async (key, suite, label, info, length) =>
+  (await hmac(key, [0, length], VERSION, suite, utf8(label), info, [1])).subarray(0, length);
+
+/** The exporter secret (`SetupAuthR`). `own` and `sender` are points. */
+export async function setupReceiver(enc, privateKey, own, sender, info) {
+  const shared = [];
+  for (const point of [enc, sender]) {
+    const key = await imported(point, ECDH, []);
+    shared.push(new Uint8Array(await crypto.subtle.deriveBits({name: 'ECDH', public: key}, privateKey, 256)));
+  }
+  const secret = await expand(await extract(EMPTY, KEM, 'eae_prk', joined(...shared)), KEM, 'shared_secret', joined(enc, own, sender), 32);
+  const schedule = joined([2], await extract(EMPTY, HPKE, 'psk_id_hash', EMPTY), await extract(EMPTY, HPKE, 'info_hash', info));
+  return expand(await extract(secret, HPKE, 'secret', EMPTY), HPKE, 'exp', schedule, 32);
+}
+
+export const exportKey = (secret, context, length) => expand(secret, HPKE, 'sec', context, length);
 
 // MARK: - The client
 
 const DEFAULTS = {
   app: null, signatureTolerance: 300, timeout: 30, answerLimit: 8 << 20, limit: 500, name: '',
   title: null, icon: null, page: null, placeholder: 'New message. Open to read.', worker: 'sealpost-worker.js', scope: undefined,
-  isDeviceShared: false, observe: null, headers: null,
+  isDeviceShared: false, endToEnd: null, observe: null, headers: null,
   // Tests replace these.
   fetch: null, store: null, now: null, makeToken: randomToken,
 };
 /** The settings that the worker also needs. None is secret. */
-const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'token'];
+const SHARED = ['server', 'app', 'signatures', 'signatureTolerance', 'title', 'icon', 'page', 'placeholder', 'isDeviceShared', 'endToEnd', 'token'];
 const DAY = 86_400_000;
 /** The part of a sign-out's timeout that each step in the browser may take; the rest is the server's. */
 const LOCAL = 1 / 8;
@@ -1494,6 +1662,10 @@ export class PushClient {
    *   `{kind, method, route, status, milliseconds, outcome}`. `headers`: called with
    *   `{method, route}` before each request; returns fields to add, such as `traceparent`. Neither
    *   gets a payload, a token or an id. A worker has its own, in `options`.
+   * - `endToEnd`: `{senders: [...], isRequired}`, the public keys of the backends that encrypt for
+   *   this account's devices. This device then makes keys when it registers. A payload that it
+   *   cannot open has the reason in the item's `unreadable`, and so has a clear one if encryption
+   *   `isRequired`.
    * - `isDeviceShared`: those accounts are signed in side by side, and share this browser's
    *   subscription: each push carries a hint that identifies its account. All of them set it to
    *   the same value.
@@ -1980,6 +2152,7 @@ export class PushClient {
     const cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
     const query = [['limit', String(this.#settings.limit)]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
+    query.push(...await this.#ownKey());
     if (cursor !== undefined) query.push(['since', cursor]);
     let answer;
     try {
@@ -1989,7 +2162,7 @@ export class PushClient {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
     }
-    const page = answer.status === 304 ? null : readPage(answer);
+    const page = answer.status === 304 ? null : await this.#opened(readPage(answer));
     // Fills the cache, so that entries are decrypted once and not for each page.
     await this.#entries();
     const isMerged = await this.#change(async draft => {
@@ -2040,7 +2213,8 @@ export class PushClient {
   async notification(id) {
     const before = (await this.#store.head()).change, name = entryName(id), cached = await this.#cachedItem(id);
     try {
-      const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {condition: cached?.item.hasPayload ? cached.tag : null});
+      const query = await this.#ownKey();
+      const answer = await this.#call('GET', `/api/notifications/${checked(id)}`, {query, condition: cached?.item.hasPayload ? cached.tag : null});
       if (answer.status === 304) {
         await this.#change(async draft => {
           const now = await draft.read(name);
@@ -2061,14 +2235,15 @@ export class PushClient {
   /**
    * For the worker: the item of a push; null if it is gone. The client stores it for the page.
    *
-   * The request is a list of one id, since a list has no read-once payloads: fetching such a
-   * payload would start its minute before its reader is there.
+   * The request is a list of one id, since a list has no read-once payloads: a fetch of such a
+   * payload would begin its lease of a minute before the user looks at it.
    */
   async preview(id) {
     const query = [['ids', String(checked(id))]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
+    query.push(...await this.#ownKey());
     const before = (await this.#store.head()).change;
-    const answer = await this.#call('GET', '/api/notifications', {query}), page = readPage(answer, {ids: [id]});
+    const page = await this.#opened(readPage(await this.#call('GET', '/api/notifications', {query}), {ids: [id]}));
     const [found] = page.items;
     if (!found) {
       await this.#removeItems([id]);
@@ -2089,7 +2264,7 @@ export class PushClient {
    * `before`.
    */
   async #take(answer, id, before) {
-    const item = readItem(answer, id), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
+    const {items: [{item}]} = await this.#opened({items: [{item: readItem(answer, id)}]}), isStorable = !answer.isNoStore && !item.isReadOnce && !item.isNeverStored && item.hasPayload;
     await this.#change(async draft => {
       const pending = await this.#pending(draft);
       if (pending.dismissed.has(id) || !await inbox.isUntouched(draft, id, before)) return;
@@ -2528,7 +2703,99 @@ export class PushClient {
     }
     const session = sessionOf((await this.#read('session'))?.token ?? '');
     await this.#change(async draft => draft.write(name, {id, date: this.#now(), session, ...details}));
+    await this.#setDeviceKey(id, deadline);
     return id;
+  }
+
+  // MARK: End-to-end encryption
+
+  /**
+   * The keys of the account's devices: `{id, isThisDevice, fingerprint}`, 30 digits that people
+   * compare between two screens. Devices without readable keys are left out.
+   */
+  async deviceKeys() {
+    const found = await this.#listedKeys(this.#api.deadline());
+    return found.map(({id, isThisDevice, key}) => ({id, isThisDevice, fingerprint: key.fingerprint}));
+  }
+
+  /**
+   * Approves another device of the account, so that senders encrypt for it. First a person compares
+   * its fingerprint on both screens; if the server lists another one now, this throws.
+   */
+  async approveDevice(id, fingerprint) {
+    const deadline = this.#api.deadline(), own = await this.#deviceKeys();
+    const listed = (await this.#listedKeys(deadline)).find(device => device.id === id);
+    if (!own || listed?.key.fingerprint !== fingerprint) throw new PushClientError('refused', 'The device has other keys than those that were compared.');
+    await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: await own.approve(listed.key.text)}, deadline});
+  }
+
+  async #listedKeys(deadline) {
+    const answer = await this.#call('GET', '/api/register', {deadline}), account = await this.#identity(), own = await this.registrationID();
+    if (!Array.isArray(answer.json)) throw unexpected(answer, 'a list of devices');
+    const keys = await Promise.all(answer.json.map(async json => {
+      const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
+      return typeof id === 'string' && key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
+    }));
+    return keys.flat();
+  }
+
+  /** This device's keys; null if it has none. */
+  async #deviceKeys() {
+    const stored = this.#settings.endToEnd && await this.#store.get('device');
+    return stored ? DeviceKeys.from(stored) : null;
+  }
+
+  async #ownKey() {
+    const keys = await this.#deviceKeys();
+    return keys ? [['key', keys.key.id]] : [];
+  }
+
+  /** Makes this device's keys once, and gives the public ones to the server for each new registration. */
+  async #setDeviceKey(id, deadline) {
+    const account = await this.#identity();
+    if (!this.#settings.endToEnd || account === null) return;
+    let stored = await this.#store.get('device');
+    if (stored?.registration === id) return;
+    stored ??= (await DeviceKeys.make(account, this.#now() / 1000)).stored;
+    // Stored first: a sender may encrypt for the keys as soon as the server has them.
+    await this.#change(async draft => draft.writeClear('device', {...stored, registration: null}));
+    await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: stored.text}, deadline});
+    await this.#change(async draft => draft.writeClear('device', {...stored, registration: id}));
+  }
+
+  /**
+   * A page with its end-to-end payloads opened. An item that cannot be opened has no payload, and
+   * the reason in `unreadable`.
+   */
+  async #opened(page) {
+    if (!this.#settings.endToEnd) return page;
+    const {senders, isRequired} = this.#settings.endToEnd, device = await this.#deviceKeys();
+    const app = this.#settings.app ?? 'default', now = this.#now() / 1000, messages = [];
+    const open = async item => {
+      if (!item.hasPayload) return item;
+      try {
+        if (!device && String(item.payload).startsWith('sealpost-e2e.')) throw new UnreadableError('notForThisDevice');
+        const {json, message, sentAt} = await openPayload(item.payload, {device, senders, app, now});
+        messages.push({id: item.id, message, sentAt});
+        return {...item, payload: JSON.parse(json), message};
+      } catch (error) {
+        if (error instanceof SyntaxError) return {...withoutPayload(item), unreadable: 'malformed'};
+        if (!(error instanceof UnreadableError)) throw error;
+        return error.reason === 'notEncrypted' && !isRequired ? item : {...withoutPayload(item), unreadable: error.reason};
+      }
+    };
+    const items = await Promise.all(page.items.map(async ({item, ...rest}) => ({item: await open(item), ...rest})));
+    if (messages.length === 0) return {...page, items};
+    let seen;
+    await this.#change(async draft => {
+      // The server could deliver a message again under another notification.
+      seen = Object.fromEntries(Object.entries(await draft.read('messages') ?? {}).filter(([, {sentAt}]) => now - sentAt <= LONGEST_LIFE));
+      for (const {id, message, sentAt} of messages) seen[message] ??= {id, sentAt};
+      draft.write('messages', seen);
+    });
+    const check = ({message, ...item}) =>
+      message === undefined || seen[message].id === item.id ? item : {...withoutPayload(item), unreadable: 'replayed'};
+    return {...page, items: items.map(({item, ...rest}) => ({item: check(item), ...rest}))};
   }
 
   async #endRegistration(name, deadline) {
@@ -2578,6 +2845,23 @@ export class PushClient {
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
 
+  /**
+   * Syncs, closes the shown notifications that are no longer unread, and sets the badge: another
+   * device has read or dismissed them, their publisher has recalled them, or they have expired.
+   */
+  async closeSeen() {
+    // Listed before the sync, which then knows all of them.
+    const listed = await (await this.#worker())?.getNotifications?.() ?? [];
+    if (!(await this.sync({limit: 0})).isFresh) return;
+    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
+    const unread = new Set(entries.map(({item}) => item.id));
+    for (const shown of listed) {
+      const id = shown.data?.id;
+      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && !unread.has(id)) shown.close();
+    }
+    await navigator.setAppBadge?.(unread.size).catch(() => {});
+  }
+
   /** Asks the browser to wake the worker when there is a network again, if it can. */
   async #wakeWorkerLater() {
     try {
@@ -2609,7 +2893,8 @@ export class PushClient {
     const give = event => {
       // The inbox has the dropped ones.
       if (found.push(event) > 1000) found.shift();
-      if (event.id !== undefined) last = String(event.id);
+      // The next stream continues after a notification, and not after the id of another device's change.
+      if (event.id !== undefined && event.item !== null) last = String(event.id);
       ring();
     };
     channel.onmessage = ({data}) => {
@@ -2653,10 +2938,7 @@ export class PushClient {
         for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
           if (id === undefined) yield {};
-          else yield {id, item: await this.preview(id).catch(error => {
-            if (!error.allowsCached) throw error;
-            return null;
-          })};
+          else yield {id, item: await this.#arrived(id)};
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -2668,6 +2950,21 @@ export class PushClient {
         const timer = setTimeout(done, Math.max(2000, pause));
         signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
+    }
+  }
+
+  /**
+   * The notification of a push, or null. A push whose notification is not there may tell of a change
+   * by another device.
+   */
+  async #arrived(id) {
+    try {
+      const item = await this.preview(id);
+      if (!item) await this.closeSeen();
+      return item;
+    } catch (error) {
+      if (!error.allowsCached) throw error;
+      return null;
     }
   }
 

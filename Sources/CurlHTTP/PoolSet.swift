@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Reactor
 
-/// The pools of a client, and the choice between them. On the loop only.
+/// The pools of a client, and the choice between them. Use it on the loop only.
 ///
 /// Each host has pools of its own, so that a failure at one does not affect the others: one pool
 /// for all connections, or, with `provesConnections`, one pool for each, so that it is known which

@@ -83,6 +83,12 @@ public enum Paths {
     /// One topic of one registration's device; the topic is percent-encoded.
     public static func topic(_ topic: String, of id: String) -> String { "\(self.device(id))/topics/\(topic)" }
 
+    /// The public keys of one registration's device, for end-to-end encryption.
+    public static func deviceKey(_ id: String) -> String { "\(self.device(id))/key" }
+
+    /// The device keys of an audience.
+    public static let keys = "/api/keys"
+
     /// Sends a test push to one registration's device.
     public static func deviceTest(_ id: String) -> String { "\(self.device(id))/test" }
 

@@ -31,6 +31,10 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case unknownApp = "unknown-app"
     /// The server's configuration does not list a value of a notification's `Alert`.
     case alertNotAllowed = "alert-not-allowed"
+    /// The app requires end-to-end encryption, and the payload is not encrypted.
+    case encryptionRequired = "encryption-required"
+    /// More devices than an end-to-end payload can be for match the tag expression.
+    case audienceTooLarge = "audience-too-large"
     /// A notification is addressed to a user who does not exist.
     case unknownUser = "unknown-user"
     /// Credentials are missing or wrong.
@@ -65,8 +69,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case idempotencyKeyInUse = "idempotency-key-in-use"
     /// The user has as many devices as the server allows the role.
     case tooManyDevices = "too-many-devices"
-    /// The user has as many notifications, or bytes of payloads, stored as the server allows the
-    /// role.
+    /// The user has stored as many notifications, or bytes of payloads, as the limit of the role
+    /// allows.
     case tooMuchStored = "too-much-stored"
     /// The notification was sent without `ReadOnce`, or was not fetched: there is nothing to
     /// confirm.
@@ -120,6 +124,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .malformedRequest, .invalidToken, .invalidJSON, .invalidMember, .invalidParameter: 400
         case .invalidCursor, .invalidIdempotencyKey, .unsupportedSignature, .unknownPlatform, .unknownUser: 400
         case .unknownMember, .unknownParameter, .unknownApp, .alertNotAllowed: 400
+        case .encryptionRequired, .audienceTooLarge: 400
         case .unauthorized, .invalidBearerToken, .tokenExpired: 401
         case .forbidden, .insufficientScope, .crossOrigin, .accountRefused, .enrolmentRefused: 403
         case .notFound: 404
@@ -160,6 +165,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unknownPlatform: "There is no sender for this platform"
         case .unknownApp: "The user has no such app"
         case .alertNotAllowed: "The configuration does not allow this alert"
+        case .encryptionRequired: "The app requires end-to-end encryption"
+        case .audienceTooLarge: "The audience is too large for end-to-end encryption"
         case .unknownUser: "The user does not exist"
         case .unauthorized: "Credentials are missing or wrong"
         case .invalidBearerToken: "The bearer token is invalid, expired or revoked"

@@ -53,6 +53,7 @@ package struct Application: Sendable {
             self.parts.clockService,
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
+            try self.parts.makeLooks(),
         ]
         // It ends after the services that record spans.
         if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
@@ -128,6 +129,7 @@ extension DayKeyService: Service {}
 extension DeliveryService: Service {}
 extension EventDelivery: Service {}
 extension LimitService: Service {}
+extension LookService: Service {}
 extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}

@@ -32,6 +32,8 @@ struct ApplicationParts: Sendable {
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
     let streams = StreamHub()
+    /// The changes that devices must show.
+    let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
@@ -53,6 +55,8 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
+        // Without a lane of looks the book records nothing.
+        self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
@@ -65,6 +69,7 @@ struct ApplicationParts: Sendable {
         let options = StoreOptions(
             configuration,
             streams: self.streams,
+            looks: self.looks,
             workIsWaiting: self.workIsWaiting,
             keyringHasChanged: self.keyringHasChanged,
             spans: recorder,
@@ -101,7 +106,7 @@ struct ApplicationParts: Sendable {
                 streams: streams,
                 egress: configuration.egress(of: name),
                 tokens: tokens,
-                alerts: configuration.alerts
+                alerts: configuration.server.alerts
             )
             return (name, setup)
         }
@@ -110,7 +115,7 @@ struct ApplicationParts: Sendable {
             return try EventWebhookSetup(webhook, on: outboundLoop, egress: egress)
         }
         self.tls = try configuration.tls.map {
-            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+            try TLSSetup($0, logger: logger)
         }
     }
 
@@ -133,7 +138,7 @@ struct ApplicationParts: Sendable {
         try DeliveryService(
             store: self.store,
             lanes: self.lanes,
-            settings: DeliverySettings(inFlight: self.configuration.inFlight),
+            settings: DeliverySettings(),
             wakeUp: self.workIsWaiting,
             status: self.status,
             settlements: self.settlements,
@@ -193,6 +198,20 @@ struct ApplicationParts: Sendable {
         )
     }
 
+    /// Throws `StoreError`.
+    func makeLooks() throws -> LookService {
+        let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
+        return LookService(
+            store: self.store,
+            reader: try self.store.makeReader(),
+            book: self.looks,
+            makeID: { ids.draw(at: now()) },
+            workIsWaiting: self.workIsWaiting,
+            logger: self.logger,
+            now: now
+        )
+    }
+
     func makeRetention() -> RetentionService {
         RetentionService(
             store: self.store,
@@ -222,11 +241,12 @@ struct ApplicationParts: Sendable {
     }
 
     /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws
-    /// `SystemError` or `StoreError`.
+    /// `CommandFailure`.
     func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
         HTTPServer(
             listeners: listeners.isEmpty
-                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
+                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Self.listen(at: $0) }
+                : listeners,
             loops: self.loops,
             limits: self.configuration.limits,
             proxies: self.configuration.proxies,
@@ -237,6 +257,20 @@ struct ApplicationParts: Sendable {
         )
     }
 
+    private static func listen(at address: SocketAddress) throws(CommandFailure) -> Listener {
+        do throws(SystemError) {
+            return try Listener(address)
+        } catch {
+            let remedy =
+                switch error.code {
+                case EADDRINUSE: "; stop the program that has the address, or change server.listen"
+                case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
+                default: ""
+                }
+            throw CommandFailure("server.listen: \(error)\(remedy)")
+        }
+    }
+
     /// The router of all listeners. Throws `StoreError`.
     func makeRouter() throws -> PushServer {
         PushServer(
@@ -245,12 +279,12 @@ struct ApplicationParts: Sendable {
             reports: ReportReader(try self.store.makeReader()),
             lists: ListPool(try self.makeReaders(min(4, Self.workers(self.configuration)))),
             authenticator: self.authenticator,
-            settings: ServerSettings(
-                self.configuration,
-                platforms: Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
+            settings: self.configuration.serverSettings(
+                Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
             ),
             signingKeys: self.signingKeys,
             streams: self.streams,
+            looks: self.looks,
             settlements: self.settlements,
             schedule: self.schedule,
             logger: self.logger,
@@ -372,6 +406,7 @@ extension StoreOptions {
     fileprivate init(
         _ configuration: Configuration,
         streams: StreamHub,
+        looks: LookBook,
         workIsWaiting: WakeUp,
         keyringHasChanged: WakeUp,
         spans: SpanRecorder?,
@@ -386,7 +421,10 @@ extension StoreOptions {
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
-        self.tags = configuration.tags
+        self.streamLanes.formUnion(self.streamLanes.map { Lane(stored: $0).ofLooks.description })
+        self.looks = configuration.looks
+        self.lookBook = looks
+        self.tags = configuration.server.tags
         self.release = Version.current
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
@@ -402,30 +440,28 @@ extension StoreOptions {
     }
 }
 
-extension ServerSettings {
-    init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
-        self.init(
-            idBits: configuration.idBits,
-            emptyPayload: configuration.emptyPayload,
-            maximumPayload: configuration.maximumPayload,
-            maximumBatch: configuration.maximumBatch,
-            // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
-            // before the handler's deadline.
-            batchTimeout: configuration.limits.handlerTimeout / 8,
-            lifetime: .seconds(configuration.expiresIn),
-            cacheMaxAge: .seconds(configuration.cacheMaxAge),
-            listMaxAge: .seconds(configuration.listMaxAge),
-            sessionLifetime: .seconds(configuration.sessionExpiresIn),
-            streamHeartbeat: configuration.streamHeartbeat,
-            identityField: configuration.identityHeader.flatMap { IdentityField($0) },
-            names: Set(configuration.names),
-            allowedOrigins: Set(configuration.allowedOrigins),
-            hsts: configuration.tls?.hsts,
-            platforms: platforms,
-            tags: configuration.tags,
-            storage: configuration.storage,
-            alerts: configuration.alerts,
-            events: configuration.events.isOn ? configuration.events.webhook == nil ? .listed : .delivered : .off
-        )
+extension Configuration {
+    /// The settings of the API. Devices register for a name in `platforms`.
+    func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
+        var settings = self.server
+        settings.platforms = platforms
+        // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
+        // before the handler's deadline.
+        settings.batchTimeout = self.limits.handlerTimeout / 8
+        settings.hsts = self.tls?.hsts
+        settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off
+        return settings
+    }
+
+    /// The lanes whose devices get looks, with their intervals.
+    fileprivate var looks: [String: Duration] {
+        var looks: [String: Duration] = [:]
+        for (name, sender) in self.senders {
+            guard let interval = sender.lookInterval else { continue }
+            for environment in PushEnvironment.allCases {
+                looks[Lane(name, in: environment).description] = .seconds(interval)
+            }
+        }
+        return looks
     }
 }

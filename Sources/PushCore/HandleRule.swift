@@ -39,8 +39,7 @@ package enum HandleForm: Sendable {
     /// A JSON object, or its text. An object has many spellings; `canonical` returns the one to
     /// compare.
     case object(canonical: @Sendable (String) throws(HandleFlaw) -> DeviceHandle)
-    /// Clients write none: the registration id is the handle of a device that holds an event
-    /// stream open.
+    /// Clients send no handle: the registration id is the handle of a device with an event stream.
     case registrationID
 }
 

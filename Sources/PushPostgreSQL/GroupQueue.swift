@@ -15,7 +15,7 @@ protocol GroupEnd: Sendable {
     var failure: StoreError? { get }
 }
 
-/// The callers of this process that wait for a common statement or transaction. Any thread may use
+/// The callers of this server that wait for a common statement or transaction. Any thread may use
 /// it.
 ///
 /// A caller that finds fewer than `groups` running leads the next group: it does the work for all
@@ -71,9 +71,9 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Runs `work` for a group that contains this member, and returns the member's end. This
+    /// Runs `work` for a group that contains this member, and returns the member's outcome. This
     /// caller or another one calls `work`; that caller's task may be cancelled. `work` returns an
-    /// end for each member.
+    /// outcome for each member.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
         let seat = Seat(member)
         await withUnsafeContinuation { self.wait(on: seat, resume: $0) }

@@ -177,8 +177,8 @@ struct Envelope: Sendable {
     }
 }
 
-/// A request and the state on which its answer depends. A class, because many functions pass it
-/// on; it stays on its loop.
+/// A request and the state on which its answer depends. It is a class, because many functions pass
+/// it on; it stays on its loop.
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now

@@ -18,7 +18,7 @@ package final class PushServer: Responder {
     /// One read-only connection for each event loop.
     private let readers: [any StoreReader]
     private let authenticator: Authenticator
-    /// `nil`: no other process ends callers' credentials.
+    /// `nil`: no other server ends callers' credentials.
     private let lease: CredentialLease?
     private let identityField: IdentityField?
     private let forwarding: UntrustedForwarding
@@ -38,6 +38,7 @@ package final class PushServer: Responder {
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
+        looks: LookBook = LookBook(),
         settlements: SettlementWatch = SettlementWatch(),
         schedule: ReleaseSchedule = ReleaseSchedule(),
         logger: Logger,
@@ -95,6 +96,7 @@ package final class PushServer: Responder {
             ),
             ListHandler(
                 store: store,
+                looks: looks,
                 pool: lists,
                 tags: tags,
                 // A list of another form needs another key name: the cursor is the validator of
@@ -102,12 +104,11 @@ package final class PushServer: Responder {
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
-                maxAge: settings.listMaxAge,
                 startedAt: startedAt
             ),
-            TakingHandler(store: store, visible: visible),
-            ReadStateHandler(store: store, visible: visible),
-            DeletionHandler(store: store, visible: visible, bodies: bodies),
+            TakingHandler(store: store, visible: visible, looks: looks),
+            ReadStateHandler(store: store, visible: visible, looks: looks),
+            DeletionHandler(store: store, visible: visible, bodies: bodies, looks: looks),
             DeliveryReportHandler(reports: reports, visible: visible),
             RecipientHandler(reports: reports, visible: visible),
             FailureHandler(reports: reports),
@@ -115,6 +116,7 @@ package final class PushServer: Responder {
             EventHandler(reports: reports, isOn: settings.events != .off),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
+            DeviceKeyHandler(store: store, accounts: authenticator.accounts, settings: settings),
             DeviceTestHandler(poster: poster, settlements: settlements, daemon: daemon, platforms: platforms),
             DeviceAdministrationHandler(store: store, reports: reports),
             WebPushKeyHandler(settings: settings),
@@ -391,7 +393,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term has ended during the work: the process was
+    /// Throws `StoreError.unavailable` if the term has ended during the work: the server was
     /// stopped or cut off, and the caller's credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,

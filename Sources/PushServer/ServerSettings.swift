@@ -63,8 +63,6 @@ package struct ServerSettings: Sendable {
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
-    /// How long a client may use its cached list; zero: never without revalidation.
-    package var listMaxAge: Duration
     /// The lifetime of a token that a sign-in issues, unless the client asks for less.
     package var sessionLifetime: Duration
     /// How often an event stream sends a heartbeat, and checks whether its caller is still
@@ -93,6 +91,8 @@ package struct ServerSettings: Sendable {
     /// The alerts that notifications may show in their pushes.
     package var alerts: AlertPolicy
     package var events: Events
+    /// The apps whose payloads must be encrypted end to end.
+    package var endToEndApps: Set<AppName>
 
     package init(
         idBits: Int = 31,
@@ -103,7 +103,6 @@ package struct ServerSettings: Sendable {
         batchTimeout: Duration = .seconds(3),
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
-        listMaxAge: Duration = .zero,
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
@@ -114,7 +113,8 @@ package struct ServerSettings: Sendable {
         tags: TagPolicy = TagPolicy(),
         storage: [Role: StorageBounds] = [:],
         alerts: AlertPolicy = AlertPolicy(),
-        events: Events = .off
+        events: Events = .off,
+        endToEndApps: Set<AppName> = []
     ) {
         self.idBits = idBits
         self.emptyPayload = emptyPayload
@@ -124,7 +124,6 @@ package struct ServerSettings: Sendable {
         self.batchTimeout = batchTimeout
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
-        self.listMaxAge = listMaxAge
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField
@@ -137,6 +136,7 @@ package struct ServerSettings: Sendable {
         self.storage = storage
         self.alerts = alerts
         self.events = events
+        self.endToEndApps = endToEndApps
     }
 
     /// The app of that name; without a name, the default app if the user belongs to it, or else

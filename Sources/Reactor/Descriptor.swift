@@ -10,7 +10,7 @@ package enum WaitError: Error, Hashable {
 /// A non-blocking descriptor on which tasks of one loop can wait. Owns and closes the descriptor.
 ///
 /// Readiness is remembered, so make the system call first and wait only when it would block; a
-/// wait may return early, so call again. On the loop only.
+/// wait may return early, so call again. Use it on the loop only.
 package final class Descriptor: ReadinessHandler {
     /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for
     /// another file.

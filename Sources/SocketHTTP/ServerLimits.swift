@@ -35,7 +35,7 @@ package struct ServerLimits: Sendable, Hashable {
         targetBytes: Int = 8192,
         headerBytes: Int = 16_384,
         headerCount: Int = 100,
-        bodyBytes: Int = 131_072,
+        bodyBytes: Int = 262_144,
         headerTimeout: Duration = .seconds(10),
         bodyTimeout: Duration = .seconds(30),
         handlerTimeout: Duration = .seconds(30),

@@ -4,7 +4,7 @@ package import Reactor
 /// The server's side of a TLS connection.
 ///
 /// After a write that returned `nil`, the caller must try again with the same bytes, as some of
-/// them may already be encrypted. On the loop only.
+/// them may already be encrypted. Use it on the loop only.
 package final class TLSStream: ByteStream {
     package let socket: SocketStream
 

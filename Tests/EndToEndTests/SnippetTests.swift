@@ -19,6 +19,7 @@ import Testing
     private static let trials = [
         "README.md swift": "scripts/apple-snippets", "README.md kotlin": "scripts/android-snippets",
         "README.md js": Self.name, "docs/backends.md python": "Clients/python/tests/test_guide.py",
+        "docs/end-to-end.md python": "Clients/python/tests/test_guide.py",
         "docs/web.md html": "scripts/sealpost_e2e/programs/web_client.py",
         "docs/android.md java": "scripts/android-snippets", "docs/android.md kotlin": "scripts/android-snippets",
         "docs/android.md xml": Self.name, "docs/errors.md json": "Tests/PushServerTests/DocumentedErrorsTests.swift",

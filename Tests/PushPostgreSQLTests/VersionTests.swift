@@ -63,6 +63,21 @@ import Testing
         #expect(try PostgreSQLPlace(self.address, pool: .longTimeouts).inspect().unknownMigration == nil)
     }
 
+    @Test func commentsOfAMigrationMayChangeAndStatementsMayNot() throws {
+        func open(_ comment: String) throws {
+            let migrations = Migration.allPostgreSQL.map {
+                Migration(name: $0.name, sql: $0.sql.replacing("-- ", with: comment), oldestKnown: $0.oldestKnown)
+            }
+            _ = try PostgreSQLPlace(self.address, migrations, pool: .longTimeouts).open(self.old.keyring)
+        }
+        #expect(throws: Never.self) { try open("-- Earlier: ") }
+        let error = #expect(throws: StoreError.self) { try open("select 1; -- ") }
+        guard case .changedMigration("P0001_initial") = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
     @Test func aBreakingMigrationIsRefusedWhileOlderServersRun() async throws {
         let error = #expect(throws: StoreError.self) { _ = try self.open(Self.expansion, Self.contraction) }
         guard case .olderServers(_, Self.contraction.name) = error else {

@@ -106,6 +106,14 @@ struct AccessRow: Sendable {
         "DELETE /api/devices/{id}": AccessRow(resource: .device, own: 204, foreign: 204, missing: 404),
         "PUT /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
         "DELETE /api/devices/{id}/topics/{topic}": AccessRow(resource: .device, own: 204, foreign: 410, missing: 410),
+        "PUT /api/devices/{id}/key": AccessRow(
+            resource: .device,
+            own: 204,
+            foreign: 404,
+            missing: 404,
+            body: #"{"Key":"sealpost-key.1"}"#
+        ),
+        "GET /api/keys": AccessRow(resource: .nothing, own: 200),
         "POST /api/devices/{id}/test": AccessRow(
             resource: .device,
             own: 200,

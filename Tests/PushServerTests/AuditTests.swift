@@ -22,6 +22,7 @@ import Testing
         "DELETE /api/devices/{id}": [.unregisterDevice],
         "PUT /api/devices/{id}/topics/{topic}": [.registerDevice],
         "DELETE /api/devices/{id}/topics/{topic}": [.registerDevice],
+        "PUT /api/devices/{id}/key": [.registerDevice],
         "DELETE /api/notifications/{id}/deliveries/{device}": [.cancelPush],
         "POST /api/notifications/{id}/deliveries/{device}": [.retryPush],
         "POST /api/sessions": [.beginSession], "POST /api/lanes/retry": nil,

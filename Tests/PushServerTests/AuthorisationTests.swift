@@ -29,6 +29,7 @@ import Testing
         "POST /api/notifications/{id}/deliveries/{device}": (.publisher, .send),
         "PUT /api/devices/{id}/topics/{topic}": (.device, .register),
         "DELETE /api/devices/{id}/topics/{topic}": (.device, .register),
+        "PUT /api/devices/{id}/key": (.device, .register), "GET /api/keys": (.publisher, .send),
         "POST /api/sessions": (.device, []), "GET /api/sessions/current": (.device, []),
         "DELETE /api/sessions/current": (.device, []), "GET /api/status": (.admin, .manage),
         "POST /api/lanes/retry": (.admin, .manage), "GET /console": nil, "GET /console/": nil,
@@ -252,6 +253,7 @@ import Testing
         ("/api/sessions/current", "GET, HEAD, DELETE"), ("/api/tokens", "POST, GET, HEAD"), ("/api/tokens/x", "DELETE"),
         ("/api/devices", "GET, HEAD"), ("/api/devices/x", "DELETE"),
         ("/api/devices/x/topics/y", "PUT, DELETE"), ("/api/devices/x/test", "POST"),
+        ("/api/devices/x/key", "PUT"), ("/api/keys", "GET, HEAD"),
         ("/api/devices/x/topics/%23y", "PUT, DELETE"), ("/API/Notifications/1", "GET, HEAD, PATCH, DELETE"),
         ("/healthz", "GET, HEAD"),
     ])

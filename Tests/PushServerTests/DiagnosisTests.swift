@@ -62,6 +62,7 @@ import Testing
             registeredAt: nil,
             pushedAt: nil,
             fetchedAt: nil,
+            key: nil,
             place: DevicePlace(createdAt: createdAt, number: number)
         )
     }

@@ -153,9 +153,21 @@ export class Publisher {
     await this.#ask('PUT', `/api/users/${escape(user)}/tags`, {...options, text: JSON.stringify({Tags: tags})});
   }
 
+  /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
+  async deviceKeys(expression, {app, ...options} = {}) {
+    const answer = await this.#ask('GET', '/api/keys', {...options, query: {to: expression, app}}), users = answer.json?.Users;
+    const isUser = ({Name, Account, Devices}) => typeof Name === 'string' && typeof Account === 'string' && Array.isArray(Devices)
+      && Devices.every(device => isObject(device) && (device.Key === null || typeof device.Key === 'string'));
+    if (!Array.isArray(users) || !users.every(user => isObject(user) && isUser(user))) throw unexpected(answer, 'users with keys');
+    // Nobody's keys but the named user's.
+    const [, name] = /^username:([-A-Za-z0-9_@#.]+)$/.exec(expression) ?? [];
+    if (name && users.some(({Name}) => Name.toLowerCase() !== name.toLowerCase())) throw unexpected(answer, `keys of ${name}`);
+    return users.map(({Name, Account, Devices}) => ({name: Name, account: Account, keys: Devices.map(({Key}) => Key)}));
+  }
+
   /**
-   * The JSON of any call of the API, with the API's own names; undefined without a body. A `POST`
-   * is retried if it has a key.
+   * Sends any request of the API, and returns the answer's JSON with the API's own names; undefined
+   * if the answer has no body. Retries a `POST` if it has a key.
    */
   async call(method, path, {body, idempotencyKey: key, ...options} = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body);

@@ -15,7 +15,9 @@ from urllib.parse import quote, urlencode
 from .checks import GREATEST_TOKEN, Request, Verifier, check
 from .errors import Interference, Problem, SealpostError, StateChanged, decoded, problem
 from .transport import Transport
-from .values import Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, encoded, read, read_all, user
+from .values import (
+    NAME, Delivery, DeliveryCounts, Event, EventPage, Notification, Sent, UserKeys, encoded, read, read_all, user,
+)
 
 T = TypeVar("T")
 # The server's limits of a batch; the bytes are below the default of `notifications.maxBatch`.
@@ -147,6 +149,17 @@ class Client:
         body = encoded({"Tags": list(tags)})
         self._call("PUT", _tags_path(name), lambda _: None, body, deadline=deadline)
 
+    # End-to-end encryption
+
+    def device_keys(self, expression: str, *, app: Optional[str] = None, deadline: Optional[float] = None) -> List[UserKeys]:
+        """The users of a tag expression with the keys of their devices. `sealpost.end_to_end` checks and uses them."""
+        query = {"to": expression, **({} if app is None else {"app": app})}
+        found = self._call("GET", "/api/keys", lambda value: [_user_keys(item) for item in value["Users"]], query=query, deadline=deadline)
+        name = expression[len("username:"):].lower()
+        if expression.startswith("username:") and NAME.issuperset(name) and any(item.name.lower() != name for item in found):
+            raise Interference("unexpectedBody", 200)  # Nobody's keys but the named user's.
+        return found
+
     # Requests
 
     def _end(self, deadline: Optional[float]) -> float:
@@ -247,6 +260,14 @@ def _batches(bodies: List[bytes]) -> Iterator[List[bytes]]:
 
 def _event_page(value: Any) -> EventPage:
     return EventPage(read_all(Event, value["Events"]), value["Cursor"], value["More"], value["Truncated"])
+
+
+def _user_keys(value: Any) -> UserKeys:
+    keys = [device["Key"] for device in value["Devices"]]
+    texts = [value["Name"], value["Account"], *(key for key in keys if key is not None)]
+    if not all(isinstance(text, str) for text in texts):
+        raise ValueError("a key is not a text")
+    return UserKeys(value["Name"], value["Account"], keys)
 
 
 def _tags_path(name: str) -> str:

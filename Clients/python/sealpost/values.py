@@ -110,6 +110,15 @@ class EventPage:
     truncated: bool
 
 
+@dataclasses.dataclass(frozen=True)
+class UserKeys:
+    """A user with the device keys in the server's list; a device without end-to-end encryption has None."""
+
+    name: str
+    account: str
+    keys: List[Optional[str]]
+
+
 def read(kind: Type[T], value: Any) -> T:
     """Makes a value of a JSON object, ignoring unknown members. Raises `ValueError` if one is missing."""
     if not isinstance(value, dict):

@@ -93,6 +93,15 @@ class CallTests(unittest.TestCase):
             self.assertEqual(client.send(Notification("x")).id, 7)
         self.assertEqual(self.script.steps, [])
 
+    def test_keys_are_those_of_the_named_user_only(self):
+        keys = lambda name: lambda request: answer(request, 200, {"Users": [{"Name": name, "Account": "a", "Devices": [{"Id": "d", "Key": None}]}]})
+        client = self.client(keys("Alice"), keys("mallory"), keys("mallory"))
+        self.assertEqual([found.keys for found in client.device_keys(user("alice"), app="clinic")], [[None]])
+        self.assertIn(b"GET /api/keys?to=username%3Aalice&app=clinic ", self.script.requests[0])
+        with self.assertRaises(Interference):
+            client.device_keys(user("alice"))
+        self.assertEqual(client.device_keys("news")[0].name, "mallory")  # The server decides who has a tag.
+
     def test_retries_have_one_key_and_one_body_and_end_with_the_answer(self):
         hang_up = lambda request: [None]
         half = lambda request: [sent(request)[:-5], None]

@@ -11,13 +11,33 @@ import time
 import unittest
 from unittest import mock
 
+from cryptography.hazmat.primitives.asymmetric import ec
+
 import sealpost
+from sealpost import end_to_end
 from test_server import PROGRAM, ROOT, api, rig
 from test_webhooks import OLD, PUSH, signed
 
 
 def blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+
+
+PRINTED = {
+    "docs/backends.md": "reaches 1 users on 1 devices", "Clients/python/README.md": r"^\d+ 1\n$", "docs/end-to-end.md": "kind='first'",
+}
+
+
+def with_device(server):
+    """A device of alice with keys for end-to-end encryption."""
+    connection = server.connect()
+    ask = lambda method, path, value=None: api.ask(connection, method, path, value, api.basic("alice"))
+    session = ask("GET", "/api/sessions/current")
+    id = ask("POST", "/api/register")
+    ask("PUT", f"/api/register/{id}", {"Platform": "stream", "Handle": id, "Tags": []})
+    keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
+    ask("PUT", f"/api/devices/{id}/key", {"Key": end_to_end.device_key(session["Account"], *keys, int(time.time()))})
+    connection.close()
 
 
 class GuideTests(unittest.TestCase):
@@ -35,14 +55,21 @@ class GuideTests(unittest.TestCase):
             folder = tempfile.mkdtemp(dir=server.folder)
             secret = pathlib.Path(folder, "hook.secret")
             secret.write_text(OLD)
-            for page in ("docs/backends.md", "Clients/python/README.md"):
+            with_device(server)
+            sender = pathlib.Path(folder, "sender.pem")
+            sender.write_bytes(end_to_end.SenderKey.generate().pem())
+            for page in ("docs/backends.md", "Clients/python/README.md", "docs/end-to-end.md"):
                 names, output = {"token": token}, io.StringIO()
+                if page == "docs/end-to-end.md":
+                    names = {name: getattr(sealpost, name) for name in ("Notification", "user")}
+                    names["client"] = sealpost.Client(f"http://127.0.0.1:{server.port}", token)
                 for block in blocks(page):
                     code = block.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace("hook.secret", str(secret))
+                    code = code.replace("sender.pem", str(sender))
                     with mock.patch.dict(os.environ, SEALPOST_TOKEN=token), contextlib.redirect_stdout(output):
                         exec(code, names)
                 names["client"].close()
-                self.assertRegex(output.getvalue(), "reaches 1 users on 0 devices" if page.startswith("docs") else r"^\d+ 1\n$")
+                self.assertRegex(output.getvalue(), PRINTED[page])
                 if "receive" in names:
                     with contextlib.redirect_stdout(output):
                         headers = signed(OLD, at=int(time.time()))

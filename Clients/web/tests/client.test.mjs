@@ -6,6 +6,7 @@ import {randomInt, webcrypto} from 'node:crypto';
 import {test} from 'node:test';
 
 import {EventLines, IndexedStore, MemoryStore, PushClient, PushClientError, accountHint, pushedID} from '../sealpost.js';
+import {Encryption, Pins, SenderKey} from '../../node/src/endToEnd.js';
 import {FakeIndexedDB} from './fake-indexeddb.mjs';
 import {ALICE, FakeServer, MALLORY, pinned} from './fake-server.mjs';
 
@@ -897,6 +898,28 @@ test('a browser that cannot start the worker says so before it asks the user, an
   assert.equal(fake.current, null);
 });
 
+test('what other devices have read, dismissed or expired is closed, and the badge is the number of unread ones', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server), closed = [], badges = [];
+  const [unread, read, gone] = ['unread', 'read', 'gone'].map(text => server.post(text));
+  await push.sync();
+  const shown = (id, name = '') => ({data: {id, name}, tag: `sealpost ${id}`, close: () => { closed.push([id, name]); }});
+  // The last ones are another account's, another app's, and the one that arrives during the sync.
+  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
+  registration.getNotifications = async () => [...list];
+  navigator.setAppBadge = async count => { badges.push(count); };
+  server.change(read, {Read: true});
+  server.delete(gone);
+  server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
+  await push.closeSeen();
+  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, '']], [1]]);
+  // Without a network nothing is known.
+  closed.length = 0;
+  server.before = lost;
+  await push.closeSeen();
+  assert.deepEqual([closed, badges], [[], [1]]);
+});
+
 test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
   const fake = browser(t), push = await clientOf(t, new FakeServer());
   location.origin = 'https://push.example';
@@ -1436,4 +1459,70 @@ test('without signatures the account counts where an answer names one, and a cli
   const strict = await clientOf(t, server, {store, signatures});
   server.account = MALLORY;
   assert.equal((await strict.sync()).isFresh, true);
+});
+
+/** A backend that encrypts for the devices of the fake server's account. */
+function backendOf(server) {
+  const sender = SenderKey.generate(), changes = [], encryption = new Encryption(sender, new Pins(), {changed: found => changes.push(...found.map(({kind}) => kind))});
+  const publisher = {
+    deviceKeys: async () => [{name: 'alice', account: ALICE, keys: [...server.deviceKeys.values()]}],
+    send: async ({payload}) => server.post(payload),
+  };
+  return {sender, changes, send: payload => encryption.send(publisher, {to: 'username:alice', payload})};
+}
+
+test('an end-to-end payload is opened in the list, alone and in the worker, and its key is asked for', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server), asked = new Set();
+  server.before = ({method, path, query}) => { if (method === 'GET' && path.startsWith('/api/notifications')) asked.add(query.get('key')); };
+  const push = await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}});
+  await push.register();
+  const [first, second] = [await backend.send('one'), await backend.send({two: 2})];
+  const clear = server.post('clear');
+  const {notifications} = await push.sync();
+  assert.deepEqual(notifications.map(({payload}) => payload), ['one', {two: 2}, 'clear']);
+  assert.deepEqual((await push.notification(second)).item.payload, {two: 2});
+  assert.equal((await push.preview(first)).payload, 'one');
+  assert.equal((await push.cachedNotification(clear)).payload, 'clear');
+  assert.deepEqual([...asked].map(key => key?.length), [22]);
+  assert.deepEqual(backend.changes, ['first']);
+});
+
+test('a payload that is repeated, forged, for others or clear is not shown', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server);
+  const push = await clientOf(t, server, {endToEnd: {senders: [backend.sender.text], isRequired: true}});
+  await push.register();
+  const id = await backend.send('once'), sent = server.items.get(id).Payload;
+  server.post(sent);
+  server.post(sent.slice(0, sent.lastIndexOf('.') + 1));
+  server.post(sent.replace(backend.sender.id, 'A'.repeat(22)));
+  server.post('clear');
+  const {notifications} = await push.sync();
+  assert.deepEqual(notifications.map(({payload, unreadable}) => unreadable ?? payload), ['once', 'replayed', 'notForThisDevice', 'unknownSender', 'notEncrypted']);
+  assert.ok(notifications.slice(1).every(({payload, hasPayload}) => payload === undefined && !hasPayload));
+  // The same notification again is no replay.
+  assert.equal((await push.preview(id)).payload, 'once');
+});
+
+test('a second device is approved by the first, and signing out removes the keys', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server), endToEnd = {senders: [backend.sender.text]};
+  const phone = await clientOf(t, server, {endToEnd});
+  await phone.register();
+  await backend.send('one');
+  const tablet = await clientOf(t, server, {endToEnd});
+  await tablet.register();
+  await backend.send('two');
+  assert.deepEqual(backend.changes, ['first', 'unapproved']);
+  const added = (await phone.deviceKeys()).find(({isThisDevice}) => !isThisDevice);
+  await assert.rejects(phone.approveDevice(added.id, '00000 00000 00000 00000 00000 00000'), {code: 'refused'});
+  await phone.approveDevice(added.id, (await tablet.deviceKeys()).find(({isThisDevice}) => isThisDevice).fingerprint);
+  await backend.send('three');
+  assert.deepEqual(backend.changes, ['first', 'unapproved', 'added']);
+  const {notifications} = await tablet.sync();
+  assert.deepEqual(notifications.map(({payload, unreadable}) => unreadable ?? payload), ['notForThisDevice', 'notForThisDevice', 'three']);
+  await tablet.signOut();
+  await tablet.useToken('spt_first', {account: 'alice'});
+  assert.equal((await tablet.sync()).notifications[2].unreadable, 'notForThisDevice');
 });

@@ -32,6 +32,8 @@ export class FakeServer {
   /** The ids in the order of their changes; a cursor is a position in this list. */
   log = [];
   devices = new Set();
+  /** The keys of devices for end-to-end encryption. */
+  deviceKeys = new Map();
   tokens = new Set(['spt_first']);
   /** All requests, as `GET /api/notifications`. */
   requests = [];
@@ -104,6 +106,7 @@ export class FakeServer {
     const [, , kind, name, action] = path.split('/');
     if (kind === 'sessions') return method === 'GET' ? [200, this.#owner()] : (this.tokens.delete(token), [204]);
     if (kind === 'users') return body.Current === 'old' ? (this.tokens.clear(), [204]) : problem(403, 'wrong-password');
+    if (kind === 'devices' && action === 'key') return this.deviceKeys.set(name, body.Key), [204];
     if (kind === 'devices') return this.devices.has(name) ? action === 'test' ? [200, {Device: name, State: 'failed', Reason: 'gone'}] : [204] : problem(410, 'registration-gone');
     if (kind === 'webpush') return [200, {Key: this.vapid}];
     if (kind === 'register') return this.#register(method, name, problem);
@@ -134,7 +137,7 @@ export class FakeServer {
     if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
-    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null}))];
+    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null, Key: this.deviceKeys.get(Id) ?? null}))];
   }
 
   #list(query, headers, problem) {

@@ -72,7 +72,7 @@ extension PostgreSQLStore {
             select number, platform from device where number = any($1::bigint[]) and retired_at is null
             order by number for update)
         update device d set retired_at = $2, retired_reason = $3, moved_platform = $4, platform = null, lane = null,
-            handle = null, handle_key = null, tags = null
+            handle = null, handle_key = null, tags = null, encryption_key = null
         from old where d.number = old.number returning d.number, old.platform
         """
 

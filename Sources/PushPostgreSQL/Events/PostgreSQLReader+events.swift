@@ -66,7 +66,7 @@ extension PostgreSQLReader {
         """
     }
 
-    /// Numbers have gaps only before the starts of processes. Each start accounts for the numbers
+    /// Numbers have gaps only before the starts of servers. Each start accounts for the numbers
     /// since the start before it.
     static let backlog = """
         with s as (select newest, greatest(delivered, trimmed) as start from event_state)

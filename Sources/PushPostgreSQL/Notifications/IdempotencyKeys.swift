@@ -18,20 +18,14 @@ struct IdempotencyKeys {
 
     /// The notifications that earlier requests, and those of this transaction, have stored; by
     /// key.
-    private var stored: [Data: StoredRequest] = [:]
+    private(set) var stored: [Data: StoredRequest] = [:]
     /// The rows that this transaction has inserted.
     private let reserved: Set<Data>
     /// The keys that have no row yet.
     private let free: Set<Data>
 
-    /// Inserts rows for the requests; until `write`, they name these notifications.
-    init(_ tx: WriteTransaction, _ requests: [Reserved]) async throws {
-        let rows = requests.isEmpty ? nil : try await tx.query(all: [Self.reservation(of: requests)])[0]
-        try await self.init(tx, requests, rows)
-    }
-
-    /// The same after the statement `reservation`, which has returned these rows; `nil`: there
-    /// were no requests.
+    /// After the statement `reservation`, which has inserted rows and returned these; until
+    /// `write`, they name the requests' notifications. `nil`: there were no requests.
     init(_ tx: WriteTransaction, _ requests: [Reserved], _ rows: Rows?) async throws {
         let reserved = Set(try rows?.map { try $0.data(0) } ?? [])
         (self.reserved, self.free) = (reserved, [])
@@ -40,27 +34,23 @@ struct IdempotencyKeys {
     }
 
     /// For a first run, after the statement `lookup`, which has returned these rows. Throws
-    /// `PostBatch.Overtaken` if a row is too old to count and must be replaced.
+    /// `PostGroup.Overtaken` if a row is too old to count and must be replaced.
     init(_ requests: [Reserved], found rows: Rows?) throws {
         let found = try rows.map(Self.stored) ?? [:]
         for (request, notification) in requests {
             guard let earlier = found[request.key] else { continue }
             let end = notification.createdAt - IdempotentRequest.lifetime
-            if earlier.createdAt <= end.milliseconds { throw PostBatch.Overtaken() }
+            if earlier.createdAt <= end.milliseconds { throw PostGroup.Overtaken() }
         }
         self.stored = found
         self.reserved = []
         self.free = Set(requests.map(\.request.key)).subtracting(found.keys)
     }
 
-    /// Finds the rows of the requests.
-    static func lookup(of requests: [Reserved]) throws -> Statement {
-        try Statement(Self.lookup, Array(Set(requests.map(\.request.key))))
-    }
-
-    /// The outcome of an earlier request with the same key; `nil` if this is the first.
-    func earlierOutcome(of request: IdempotentRequest) throws -> PostOutcome? {
-        try self.stored[request.key]?.outcome(of: request)
+    /// The statement with which a run begins: `lookup`, or `reservation`.
+    static func opening(of requests: [Reserved], isFirst: Bool) throws -> Statement {
+        if isFirst { return try Statement(Self.lookup, Array(Set(requests.map(\.request.key)))) }
+        return try Self.reservation(of: requests)
     }
 
     /// Records the notification that a request has stored.
@@ -94,7 +84,7 @@ struct IdempotencyKeys {
     }
 
     /// Inserts the rows. For requests with the same key, the first counts.
-    static func reservation(of requests: [Reserved]) throws -> Statement {
+    private static func reservation(of requests: [Reserved]) throws -> Statement {
         let requests = Dictionary(requests.map { ($0.request.key, $0) }) { first, _ in first }
         return try Statement(
             Self.reservation,

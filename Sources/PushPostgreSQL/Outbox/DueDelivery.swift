@@ -8,7 +8,7 @@ struct DueDelivery {
     enum Decision {
         case send(Push)
         case settle(TallyState, reason: String?)
-        /// The push is encrypted with this key, which this process lacks. Another process has it,
+        /// The push is encrypted with this key, which this server lacks. Another server has it,
         /// or this one will get it.
         case waitForKey(UInt32)
         /// The device has another lane: this provider must never see an address at another
@@ -66,7 +66,7 @@ struct DueDelivery {
         self.shared = try row.optionalText(12).flatMap(RegistrationID.init)
     }
 
-    /// Holds for a push, here called `p`, that no living process has leased.
+    /// Holds for a push, here called `p`, that no living server has leased.
     static let isFree = "(p.owner is null or p.owner <> all (array(select number from node where not is_fenced)))"
 
     /// Locks the pushes that meet a condition, oldest first, and reads the columns that decide
@@ -94,7 +94,7 @@ struct DueDelivery {
 
     /// Decides about the push in a lane, apart from the interval between two pushes to its device.
     func decision(in lane: String, now: Date) -> Decision {
-        if let own = self.lane, own != lane { return .move }
+        if let own = self.lane, own != Lane(stored: lane).ofDevices.description { return .move }
         guard let notification, notification.expiresAt > now.milliseconds else {
             return .settle(.expired, reason: nil)
         }

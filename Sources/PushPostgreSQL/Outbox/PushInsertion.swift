@@ -113,7 +113,7 @@ struct PushInsertion {
         return Set(try await self.silent(away).map(\.number))
     }
 
-    /// The devices that have no event stream in any process.
+    /// The devices that have no event stream in any server.
     private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
         return devices.filter { holders[$0.number] == nil }

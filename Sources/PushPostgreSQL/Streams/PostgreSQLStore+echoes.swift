@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Repeats, at the event streams of this process, events that another process has sent to streams
+/// Repeats, at the event streams of this server, events that another server has sent to streams
 /// of the same devices.
 extension PostgreSQLStore {
     /// The poll interval, for events whose announcement is lost.
@@ -41,14 +41,14 @@ extension PostgreSQLStore {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }
 
-    /// Marks the streams of devices that are open at several processes. The counters of the
+    /// Marks the streams of devices that are open at several servers. The counters of the
     /// devices' users must be locked.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }
 
     /// Removes the mark of streams here whose devices have no stream elsewhere any more, as after
-    /// another process has died.
+    /// another server has died.
     func unmarkShared() async throws {
         let number = self.membership.number
         var rows = try await self.read(Self.loneSharedStreams, number).map {
@@ -73,7 +73,7 @@ extension PostgreSQLStore {
         let device: DeviceHandle
     }
 
-    /// The events that other processes have sent to devices with a stream here, and that the
+    /// The events that other servers have sent to devices with a stream here, and that the
     /// streams here did not get.
     private func findEchoes() async throws -> [Echo] {
         let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
@@ -123,7 +123,7 @@ extension PostgreSQLStore {
         """
 
     /// Always returns a row with the time. Finds pushes that streams have accepted, of devices
-    /// that have a stream at this process and another one. Omits pushes accepted before the stream
+    /// that have a stream at this server and another one. Omits pushes accepted before the stream
     /// here was opened, except in the last two seconds before.
     static let settledElsewhere = """
         select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at

@@ -4,14 +4,14 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The runs of a transaction, at most, if another process extends its chain of the audit.
+    /// The runs of a transaction, at most, if another server extends its chain of the audit.
     private static let maximumRuns = 4
 
     /// Runs a transaction that writes, again after a serialization failure, and throws
     /// `StoreError`.
     ///
     /// Rethrows errors of the body that are not the database's. If the transaction ends
-    /// credentials, it returns when all processes have evicted them from their caches.
+    /// credentials, it returns when all servers have evicted them from their caches.
     func write<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value

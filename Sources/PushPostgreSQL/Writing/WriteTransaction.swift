@@ -95,7 +95,7 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.writes = writes }
     }
 
-    /// Makes all processes evict credentials before `write` returns.
+    /// Makes all servers evict credentials before `write` returns.
     func end(_ end: CredentialLease.End) {
         self.pending.withLock { $0.ends.append(end) }
     }

@@ -77,7 +77,8 @@ enum SchemaComparison {
         return objects
     }
 
-    /// Omits the statistics of `analyze`, in tables that can have no trigger.
+    /// Omits the statistics of `analyze`, in tables that can have no trigger, and comments, which
+    /// may differ between versions.
     private static func objects(_ db: Database) throws -> Set<Object> {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema
@@ -85,7 +86,8 @@ enum SchemaComparison {
             """
         return Set(
             try Row.fetchAll(db, sql: sql).map { row in
-                Object(type: try row[0], name: try row[1], table: try row[2], sql: try row[3])
+                let sql: String = try row[3]
+                return Object(type: try row[0], name: try row[1], table: try row[2], sql: sql.withoutComments)
             }
         )
     }

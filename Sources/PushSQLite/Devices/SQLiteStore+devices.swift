@@ -159,7 +159,8 @@ extension SQLiteStore {
         try db.run(
             prepared: """
                 update device set retired_at = ?, retired_reason = ?, moved_platform = ?,
-                    platform = null, lane = null, handle = null, handle_key = null, tags = null
+                    platform = null, lane = null, handle = null, handle_key = null, tags = null,
+                    encryption_key = null
                 where number = ?
                 """,
             now.milliseconds,

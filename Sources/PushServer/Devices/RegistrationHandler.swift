@@ -178,6 +178,7 @@ struct RegistrationHandler: Handler {
             .init("Shared", .bool(device.isShared)),
             .init("CreatedAt", .string(device.createdAt.rfc3339)),
             .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
+            .init("Key", device.key.map { .string($0) } ?? .null),
         ])
     }
 
@@ -194,6 +195,7 @@ struct RegistrationHandler: Handler {
             .init("Shared", .bool(false)),
             .init("CreatedAt", .string(device.createdAt.rfc3339)),
             .init("LastPush", .null),
+            .init("Key", .null),
             .init("RetiredAt", .string(device.movedAt.rfc3339)),
             .init("Reason", .string(MovedDevice.reason)),
         ])

@@ -62,7 +62,7 @@ struct UserData: Sendable {
         }
         members += [
             .init("CreatedAt", .string(device.createdAt.rfc3339)), .init("RegisteredAt", .time(device.registeredAt)),
-            .init("LastPush", .time(device.pushedAt)),
+            .init("LastPush", .time(device.pushedAt)), .init("Key", device.key.map { .string($0) } ?? .null),
         ]
         return JSONValue.object(members).bytes
     }
@@ -76,7 +76,9 @@ struct UserData: Sendable {
         var payload = JSONValue.null
         if !entry.isGone, !entry.isReadOnce {
             let text = try vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
-            payload = try JSONValue(reading: Array(text))
+            var bytes = Array(text)
+            EndToEndPayload.cut(&bytes, for: nil)
+            payload = try JSONValue(reading: bytes)
         }
         return JSONValue.object([
             .init("Id", .number(entry.id.rawValue)), .init("App", .string(app.description)),

@@ -58,6 +58,11 @@ extension [UInt8] {
         return fixed + Self.digits(of: id) + read + payload + storage.end.utf8CodeUnitCount
     }
 
+    /// The index at which the payload of an item begins, if it shows one.
+    static func payloadStart(ofItem id: NotificationID) -> Int {
+        #"{"Id":"#.utf8.count + Self.digits(of: id) + #","Payload":"#.utf8.count
+    }
+
     /// The number of characters of a notification's id.
     static func digits(of id: NotificationID) -> Int {
         var (count, rest) = (1, id.rawValue / 10)

@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Returns payloads, one for each request. A class, because every phone of a broadcast comes here:
-/// each request would reference-count all members of a struct.
+/// Returns payloads, one for each request. It is a class, because every phone of a broadcast comes
+/// here: each request would reference-count all members of a struct.
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
@@ -26,7 +26,7 @@ final class FetchHandler: Handler {
     }
 
     var routes: [Route] {
-        [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), step: self.fetch)]
+        [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], step: self.fetch)]
     }
 
     /// Reads the notification in the least costly way that the store has.
@@ -82,7 +82,7 @@ final class FetchHandler: Handler {
             let body = try self.bodies.body(of: id, found, on: context.request.loopIndex) { () throws(VaultError) in
                 try view.body(openedBy: self.visible.vault)
             }
-            response = view.full(body)
+            response = try view.full(body, to: context)
             self.history.countFetch()
         }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
@@ -114,7 +114,7 @@ final class FetchHandler: Handler {
         // No client can have it cached, but the request may require a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
         // Decrypted before the lease, so that an unreadable payload is leased to nobody.
-        let response = view.full(try view.body(openedBy: self.visible.vault))
+        let response = try view.full(view.body(openedBy: self.visible.vault), to: context)
         if context.request.head.method == .get, found.leasedUntil == nil {
             // Stored before the answer: if a crash lost the lease, nothing would end it.
             let lease = try await self.store.lease(

@@ -8,13 +8,13 @@ internal import SocketHTTP
 /// Lists notifications, so that a device gets all that it has missed in one round trip.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
+    let looks: LookBook
     /// Builds the lists that take too long for an event loop.
     let pool: ListPool
     let tags: EntityTagMaker
     let cursors: CursorMaker
     let signer: AnswerSigner
     let settings: ServerSettings
-    let maxAge: Duration
     let startedAt: Date
 
     var routes: [Route] {
@@ -23,7 +23,7 @@ struct ListHandler: Handler {
                 .get,
                 Paths.notifications,
                 .atLeast(.device, .fetch),
-                query: ["app", "cursor", "since", "limit", "unread", "ids"]
+                query: ["app", "cursor", "since", "limit", "unread", "ids", "key"]
             ) { try await self.listNotifications($0) }
         ]
     }
@@ -40,8 +40,11 @@ struct ListHandler: Handler {
     private struct ListRequest: Sendable {
         let query: NotificationListQuery
         let app: AppName
+        /// The id of the device key whose wrapped keys the list has.
+        let key: [UInt8]?
         let head: RequestHead
         let user: User
+        let session: String?
         let quota: CallerQuota?
         let now: Date
         /// Whether the client prefers a compressed body.
@@ -66,8 +69,10 @@ struct ListHandler: Handler {
         return ListRequest(
             query: try NotificationListQuery(query),
             app: try self.settings.app(named: try query["app"], for: user),
+            key: try query["key"].map { Array($0.utf8) },
             head: head,
             user: user,
+            session: context.caller?.token?.prefix.description,
             quota: context.caller?.quota,
             now: context.now,
             prefersGzip: self.prefersGzip(head)
@@ -101,20 +106,37 @@ struct ListHandler: Handler {
         case .failed: throw Problem(.preconditionFailed)
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
-            request.quota?.charge(view.length / Self.bytesOfARequest, now: request.now)
-            let response = view.full(payloads: try self.payloads(of: page), padding: self.tags.padding)
+            let payloads = try self.payloads(of: page, request.key)
+            // Wrapped keys of other devices do not count.
+            let shown = page.entries.reduce(0) { $0 + ($1.isGone || $1.isReadOnce ? 0 : $1.payloadLength) }
+            let length = view.length - shown + payloads.reduce(0) { $0 + $1.count }
+            request.quota?.charge(length / Self.bytesOfARequest, now: request.now)
+            let response = view.full(payloads: payloads, padding: self.tags.padding)
             if request.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
                 self.store.recordFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
+                self.recordSync(page, request)
             }
             return response
         }
     }
 
-    private func payloads(of page: NotificationPage) throws -> [Data] {
+    /// Records that the caller's devices know all changes, and need no look. Another
+    /// app's changes do not count.
+    private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
+        guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
+        guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
+        self.looks.record(LookSync(user: request.user.id, session: session, change: page.end))
+    }
+
+    private func payloads(of page: NotificationPage, _ key: [UInt8]?) throws -> [Data] {
         try page.entries.compactMap { entry in
             guard !entry.isGone, !entry.isReadOnce else { return nil }
-            return try self.store.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
+            let payload = try self.store.vault.open(entry.sealedPayload, in: .payload(entry.id, sender: entry.sender))
+            guard payload.starts(with: EndToEndPayload.start) else { return payload }
+            var text = Array(payload)
+            EndToEndPayload.cut(&text, for: key)
+            return Data(text)
         }
     }
 
@@ -190,7 +212,6 @@ struct ListHandler: Handler {
             // when they left it.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
-            maxAge: self.maxAge,
             now: request.now
         )
     }

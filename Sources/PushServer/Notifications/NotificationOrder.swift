@@ -94,10 +94,28 @@ struct NotificationOrder {
             throw Problem(.forbidden, "the role device may send only to its own user")
         }
         let payload = self.payload.bytes
-        guard payload.count <= settings.maximumPayload else {
+        guard try self.lengthForOneDevice(payload, settings) <= settings.maximumPayload else {
             throw Problem(.payloadTooLarge, "Payload is larger than \(settings.maximumPayload) bytes")
         }
         return payload
+    }
+
+    /// The length of the payload as one device gets it. Throws a problem if the app requires
+    /// end-to-end encryption, or the payload is a malformed end-to-end payload.
+    private func lengthForOneDevice(_ payload: [UInt8], _ settings: ServerSettings) throws(Problem) -> Int {
+        guard EndToEndPayload.isClaimed(by: payload) else {
+            if settings.endToEndApps.contains(self.audience.app) {
+                throw Problem(.encryptionRequired, "the app \(self.audience.app) accepts end-to-end payloads only")
+            }
+            return payload.count
+        }
+        guard let length = EndToEndPayload.lengthForOneDevice(payload) else {
+            throw Problem(
+                .invalidMember,
+                "Payload begins as an end-to-end payload, and does not have its form with wrapped keys for 1 to \(EndToEndPayload.maximumDevices) devices, sorted by their ids"
+            )
+        }
+        return length
     }
 
     /// The order after its payload is encrypted: only the parts that the answer to its sender

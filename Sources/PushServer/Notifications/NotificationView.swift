@@ -17,9 +17,16 @@ struct NotificationView {
     let maxAge: Int64
     let now: Date
 
-    /// The whole answer.
-    func full(_ body: [UInt8]) -> Response {
-        Response(status: .ok, fields: self.fields(isFull: true), body: body)
+    /// The whole answer. An end-to-end payload has the wrapped key of the device whose key the
+    /// request names, and of no other.
+    func full(_ body: [UInt8], to context: RequestContext) throws -> Response {
+        var body = body
+        let start = [UInt8].payloadStart(ofItem: self.id)
+        if EndToEndPayload.isClaimed(by: body, from: start) {
+            let key = try Query(context.request.head.query)["key"]
+            EndToEndPayload.cut(&body, from: start, for: key.map { Array($0.utf8) })
+        }
+        return Response(status: .ok, fields: self.fields(isFull: true), body: body)
     }
 
     /// The body of the whole answer. The payload is JSON text and goes out as stored.

@@ -74,7 +74,7 @@ final class CredentialCache: Sendable {
         for shard in self.shards { shard.state.withLock { $0.forget(.user(user)) } }
     }
 
-    /// Evicts credentials that another process has ended.
+    /// Evicts credentials that another server has ended.
     func forget(_ ends: [CredentialLease.End]) {
         for end in ends {
             switch end {

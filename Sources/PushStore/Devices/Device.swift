@@ -15,12 +15,29 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let isShared: Bool
     package let createdAt: Date
     package let pushedAt: Date?
+    /// The text of its public keys for end-to-end encryption, which the store does not read.
+    package let key: String?
 }
 
 /// The user to whom a device belongs.
 package struct DeviceOwner: Sendable, Hashable {
     package let id: Int64
     package let name: Username
+}
+
+/// A device of an audience with the text of its public keys; `nil`: it has set none.
+package struct DeviceKeyEntry: Sendable, Hashable {
+    package let id: RegistrationID
+    package let owner: DeviceOwner
+    package let key: String?
+
+    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    package init?(id: String, user: Int64, name: Data, key: String?, _ sealing: Sealing) throws {
+        guard let id = RegistrationID(id) else { return nil }
+        self.id = id
+        self.owner = DeviceOwner(id: user, name: try sealing.username(name, ofUser: user))
+        self.key = key
+    }
 }
 
 /// The properties that a device registers.

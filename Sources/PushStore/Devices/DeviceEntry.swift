@@ -20,6 +20,8 @@ package struct DeviceEntry: Sendable, Hashable {
     /// When the user last fetched, with any device, one of the `countedForFetch` latest
     /// notifications in the user's list; `nil` if the user fetched none.
     package let fetchedAt: Date?
+    /// The text of its public keys for end-to-end encryption.
+    package let key: String?
     /// The device's place in the list.
     package let place: DevicePlace
 

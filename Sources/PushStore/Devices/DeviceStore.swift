@@ -98,6 +98,13 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> TopicOutcome
 
+    /// Stores the text of a registered device's public keys; `false` if the user has no such
+    /// device.
+    func setKey(_ key: String, of id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
+
+    /// The devices of an audience with their public keys; `nil` if there may be more than `limit`.
+    func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]?
+
     /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the
     /// larger number.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int

@@ -3,7 +3,7 @@ internal import PushCore
 
 /// The columns that lists of devices select after `StoredDevice.Column`.
 package enum ListedColumn: Int32, SelectedColumn {
-    case pushedAt = 15
+    case pushedAt = 16
     case username, fetchedAt
 
     package var sql: String {
@@ -31,7 +31,8 @@ extension RegisteredDevice {
             tags: try device.openTags(sealing),
             isShared: device.isShared,
             createdAt: device.createdAt,
-            pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:))
+            pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:)),
+            key: device.key
         )
     }
 }
@@ -74,6 +75,7 @@ extension DeviceEntry {
             registeredAt: state == .requested ? nil : device.registeredAt,
             pushedAt: try row.optionalInteger(ListedColumn.pushedAt).map(Date.init(milliseconds:)),
             fetchedAt: try row.optionalInteger(ListedColumn.fetchedAt).map(Date.init(milliseconds:)),
+            key: device.key,
             place: DevicePlace(createdAt: device.createdAt, number: device.number)
         )
     }

@@ -29,10 +29,12 @@ package struct StoredDevice: Sendable, Hashable {
     package let createdAt: Date
     package let registeredAt: Date
     package let retiredAt: Date?
+    /// The text of the public keys for end-to-end encryption.
+    package let key: String?
 
     package enum Column: Int32, SelectedColumn {
         case number, id, user, retiredReason, platform, lane, handle, handleKey, tags, isShared, environmentMoves
-        case claim, createdAt, registeredAt, retiredAt
+        case claim, createdAt, registeredAt, retiredAt, key
 
         package var sql: String {
             switch self {
@@ -51,6 +53,7 @@ package struct StoredDevice: Sendable, Hashable {
             case .createdAt: "d.created_at"
             case .registeredAt: "d.registered_at"
             case .retiredAt: "d.retired_at"
+            case .key: "d.encryption_key"
             }
         }
     }
@@ -75,6 +78,7 @@ extension StoredDevice {
         self.createdAt = Date(milliseconds: try row.integer(Column.createdAt))
         self.registeredAt = Date(milliseconds: try row.integer(Column.registeredAt))
         self.retiredAt = try row.optionalInteger(Column.retiredAt).map(Date.init(milliseconds:))
+        self.key = try row.optionalText(Column.key)
     }
 
     /// The registered or claimed handle; `nil` before the first registration.

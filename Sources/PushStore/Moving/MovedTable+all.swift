@@ -36,7 +36,7 @@ extension MovedTable {
         MovedTable(
             "device",
             key: C.integers("number"),
-            C.texts("id", "platform", "lane", "retired_reason", "moved_platform", "session")
+            C.texts("id", "platform", "lane", "retired_reason", "moved_platform", "session", "encryption_key")
                 + C.bytes("handle", "handle_key", "tags")
                 + C.integers(
                     "user_id",
@@ -45,7 +45,9 @@ extension MovedTable {
                     "retired_at",
                     "claims_for",
                     "environment_moves",
-                    "session_at"
+                    "session_at",
+                    "look_id",
+                    "look_at"
                 )
                 + C.booleans("is_shared")
         ),

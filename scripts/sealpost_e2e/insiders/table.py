@@ -58,7 +58,7 @@ def write(path, results, quiet):
         ]
         rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     worst = max(window["worst"] for window in quiet) * 1000
-    rows += ["", f"Quiet windows of the same run: the latest push {worst:.0f} ms, of {sum(window['posts'] for window in quiet)}."]
+    rows += ["", f"Between the moves, the slowest of {sum(window['posts'] for window in quiet)} pushes took {worst:.0f} ms."]
     path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
 
 

@@ -1,0 +1,370 @@
+// End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the form.
+
+import {
+  createCipheriv, createDecipheriv, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync,
+  randomBytes, sign, verify,
+} from 'node:crypto';
+
+const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
+/** The characters of an id, a point, a signature and a device's entry. */
+const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
+const MAXIMUM_DEVICES = 1000;
+/** How long a device's HPKE context is reused, in milliseconds: it costs two key agreements. */
+const CONTEXT_LIFETIME = 3_600_000;
+/** A payload can be scheduled 30 days ahead, and then waits 30 days: an older one is a replay. In seconds. */
+const LONGEST_LIFE = 61 * 86_400, CLOCK_SKEW = 86_400;
+/** Each key encrypts once. */
+const NONCE = Buffer.alloc(12);
+
+/**
+ * A text that is not an end-to-end payload or device key of this form, or not for this reader.
+ * `reason` is a word of docs/end-to-end.md.
+ */
+export class UnreadableError extends Error {
+  constructor(reason) {
+    super(reason);
+    this.name = 'UnreadableError';
+    this.reason = reason;
+  }
+}
+
+/** No device may be encrypted for; nothing was sent. `changes` say why. */
+export class NoTrustedDeviceError extends Error {
+  constructor(changes) {
+    super(`there is no trusted device: ${changes.map(({user, kind}) => `${user}: ${kind}`).join(', ') || 'no keys'}`);
+    this.name = 'NoTrustedDeviceError';
+    this.changes = changes;
+  }
+}
+
+const text = bytes => Buffer.from(bytes).toString('base64url');
+const sha256 = value => createHash('sha256').update(value).digest();
+const idOf = value => text(sha256(value).subarray(0, 16));
+const isTime = value => /^(0|[1-9][0-9]{0,9})$/.test(value);
+
+/** The bytes of base64url in its only spelling. */
+function bytesOf(value, length = value.length) {
+  const bytes = Buffer.from(value, 'base64url');
+  if (value.length !== length || bytes.toString('base64url') !== value) throw new UnreadableError('malformed');
+  return bytes;
+}
+
+function publicKey(point) {
+  try {
+    if (point.length !== 65 || point[0] !== 4) throw new TypeError('no point');
+    return createPublicKey({format: 'jwk', key: {kty: 'EC', crv: 'P-256', x: text(point.subarray(1, 33)), y: text(point.subarray(33))}});
+  } catch {
+    throw new UnreadableError('malformed');
+  }
+}
+
+function pointOf(key) {
+  const {crv, x, y} = key.export({format: 'jwk'});
+  if (crv !== 'P-256') throw new TypeError('the key is not one of the curve P-256');
+  return Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
+}
+
+const signed = (purpose, body) => Buffer.from(`sealpost-${purpose}\n${body}`);
+const signatureOf = (key, purpose, body) => text(sign('sha256', signed(purpose, body), {key, dsaEncoding: 'ieee-p1363'}));
+
+function verifies(point, purpose, body, signature) {
+  try {
+    return verify('sha256', signed(purpose, body), {key: publicKey(point), dsaEncoding: 'ieee-p1363'}, bytesOf(signature, SIGNATURE));
+  } catch {
+    return false;
+  }
+}
+
+/** A backend's key pair. Devices know its public key, `text`, from the app, never from the server. */
+export class SenderKey {
+  #key;
+
+  /** `pem` is a private key in PKCS #8, as `pem()` returns it. */
+  constructor(pem) {
+    this.#key = createPrivateKey(pem);
+    this.point = pointOf(createPublicKey(this.#key));
+    this.id = idOf(this.point);
+    this.text = text(this.point);
+  }
+
+  static generate() {
+    return new SenderKey(generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey.export({format: 'pem', type: 'pkcs8'}));
+  }
+
+  pem() {
+    return this.#key.export({format: 'pem', type: 'pkcs8'});
+  }
+
+  /** The encapsulated key and the exporter secret for a device. */
+  context(recipient, info, ephemeral) {
+    return setupSender(this.#key, this.point, recipient, info, ephemeral);
+  }
+}
+
+/** The public keys of one device, with its own signature and those of devices that have approved it. */
+export class DeviceKey {
+  #approvals;
+
+  constructor(value) {
+    const parts = typeof value === 'string' && value.length <= 2048 ? value.split('.') : [];
+    if (parts.length !== 8 || `${parts[0]}.${parts[1]}` !== KEY || parts[2].length !== ID || !isTime(parts[5])) throw new UnreadableError('malformed');
+    this.body = parts.slice(0, 6).join('.');
+    this.account = parts[2];
+    this.signing = bytesOf(parts[3], POINT);
+    this.agreement = bytesOf(parts[4], POINT);
+    this.madeAt = Number(parts[5]);
+    if (parts[7].length % (ID + SIGNATURE) !== 0) throw new UnreadableError('malformed');
+    publicKey(this.signing);
+    this.publicKey = publicKey(this.agreement);
+    this.id = idOf(this.body);
+    this.#approvals = new Map(pieces(parts[7], ID + SIGNATURE).map(entry => [entry.slice(0, ID), entry.slice(ID)]));
+    if (!verifies(this.signing, 'own', this.body, parts[6])) throw new UnreadableError('signature');
+  }
+
+  get hasApprovals() {
+    return this.#approvals.size > 0;
+  }
+
+  /** 30 digits that people can compare between two screens. */
+  get fingerprint() {
+    const digest = sha256(`sealpost-fingerprint\n${this.body}`);
+    return Array.from({length: 6}, (_, at) => String(digest.readUIntBE(at * 5, 5) % 100_000).padStart(5, '0')).join(' ');
+  }
+
+  /** Whether the device with that id and verification key has signed these keys. */
+  isApproved(by, signing) {
+    return by !== this.id && this.#approvals.has(by) && verifies(signing, 'approve', this.body, this.#approvals.get(by));
+  }
+}
+
+/**
+ * The device keys that this backend has seen. Store `values`, JSON, after each call that has
+ * returned changes.
+ */
+export class Pins {
+  #trustsFirstContact;
+
+  constructor(values = {}, {trustsFirstContact = true} = {}) {
+    // Names are the users' own, such as `constructor`.
+    this.values = Object.assign(Object.create(null), values);
+    this.#trustsFirstContact = trustsFirstContact;
+  }
+
+  /** Accepts a device after somebody has compared its fingerprint. */
+  trust(user, key) {
+    const pin = this.values[user.toLowerCase()] ??= {account: key.account, keys: {}};
+    if (pin.account !== key.account) throw new TypeError(`the key is of another account than ${user}'s; forget the user first`);
+    pin.keys[key.id] = {signing: text(key.signing), state: 'trusted'};
+  }
+
+  /** Forgets a user, for example one who was deleted and created again. */
+  forget(user) {
+    delete this.values[user.toLowerCase()];
+  }
+
+  /** The devices of a user that may be trusted, and the changes since the last check. */
+  check(user, account, texts) {
+    const changes = [], found = new Map();
+    for (const value of texts) {
+      try {
+        const key = new DeviceKey(value);
+        if (key.account !== account) throw new UnreadableError('account');
+        found.set(key.id, key);
+      } catch (error) {
+        if (!(error instanceof UnreadableError)) throw error;
+        changes.push({user, kind: 'invalid', key: null});
+      }
+    }
+    const keys = [...found.values()], report = (kind, key) => changes.push({user, kind, key: key.id, fingerprint: key.fingerprint});
+    let pin = this.values[user.toLowerCase()];
+    if (pin === undefined) {
+      pin = {account, keys: {}};
+      const [first] = keys.filter(key => !key.hasApprovals).sort((one, other) => one.madeAt - other.madeAt || (one.id < other.id ? -1 : 1));
+      if (first && this.#trustsFirstContact) {
+        this.values[user.toLowerCase()] = pin;
+        pin.keys[first.id] = {signing: text(first.signing), state: 'trusted'};
+        report('first', first);
+      }
+    } else if (pin.account !== account) {
+      return {recipients: [], changes: [...changes, {user, kind: 'account', key: null}]};
+    }
+    const known = pin.keys;
+    const trusted = new Map(Object.entries(known).filter(([, {state}]) => state === 'trusted').map(([id, {signing}]) => [id, bytesOf(signing, POINT)]));
+    let rest = keys.filter(key => !Object.hasOwn(known, key.id));
+    // A device may be approved by one that was approved a moment ago.
+    for (let added = rest; added.length > 0;) {
+      added = rest.filter(key => [...trusted].some(([by, signing]) => key.isApproved(by, signing)));
+      rest = rest.filter(key => !added.includes(key));
+      for (const key of added) {
+        trusted.set(key.id, key.signing);
+        known[key.id] = {signing: text(key.signing), state: 'trusted'};
+        report('added', key);
+      }
+    }
+    for (const key of rest) report('unapproved', key);
+    for (const [id, value] of Object.entries(known)) {
+      if (found.has(id) || value.state !== 'trusted') continue;
+      value.state = 'missing';
+      changes.push({user, kind: 'missing', key: id});
+    }
+    for (const key of keys) if (known[key.id]?.state === 'missing') report('returned', key);
+    return {recipients: keys.filter(key => known[key.id]?.state === 'trusted').map(key => ({user, key})), changes};
+  }
+}
+
+/** Encrypts payloads of one sender. */
+export class Encryption {
+  #changed;
+  #contexts = new Map();
+
+  /**
+   * `changed` gets the changes of keys before anything is sent, and may throw, or reject, to send
+   * nothing.
+   */
+  constructor(key, pins = new Pins(), {changed} = {}) {
+    this.key = key;
+    this.pins = pins;
+    this.#changed = changed;
+  }
+
+  /**
+   * Sends a notification to the trusted devices of its recipients, as `publisher.send` does. A
+   * repeated call encrypts anew: to repeat one across processes, store the result of `encrypted`.
+   */
+  async send(publisher, notification, options) {
+    return publisher.send(await this.encrypted(publisher, notification), options);
+  }
+
+  /** The notification with its payload encrypted for the trusted devices of its recipients. */
+  async encrypted(publisher, notification) {
+    const {to, app} = notification, recipients = [], changes = [];
+    for (const expression of typeof to === 'string' ? [to] : to ?? []) {
+      for (const {name, account, keys} of await publisher.deviceKeys(expression, {app})) {
+        const checked = this.pins.check(name, account, keys.filter(key => key !== null));
+        recipients.push(...checked.recipients);
+        changes.push(...checked.changes);
+      }
+    }
+    if (changes.length > 0) await this.#changed?.(changes);
+    if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
+    return {...notification, payload: this.encrypt(notification.payload, recipients, {app})};
+  }
+
+  /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */
+  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ephemeral} = {}) {
+    const keys = new Map(recipients.map(({key}) => [key.id, key]));
+    if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
+      throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);
+    }
+    if (message.length !== 16) throw new RangeError('the id of a message has 16 bytes');
+    const plain = JSON.stringify(payload);
+    if (plain === undefined) throw new TypeError('the payload is no value of JSON');
+    const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${Math.floor(now)}`;
+    const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`, digest = sha256(front);
+    const entries = [...keys.keys()].sort().map(id => {
+      const {enc, secret} = this.#context(keys.get(id), app, ephemeral);
+      return id + text(Buffer.concat([enc, encrypt(exportKey(secret, digest, 16), contentKey)]));
+    });
+    return `${front}.${entries.join('')}`;
+  }
+
+  #context(key, app, ephemeral) {
+    const name = `${key.id} ${app}`, now = performance.now(), found = this.#contexts.get(name);
+    if (found && now - found.madeAt < CONTEXT_LIFETIME) return found;
+    if (this.#contexts.size >= 10 * MAXIMUM_DEVICES) this.#contexts.clear();
+    const context = {madeAt: now, ...this.key.context(key, infoOf(key.account, app), ephemeral?.())};
+    this.#contexts.set(name, context);
+    return context;
+  }
+}
+
+/**
+ * The JSON text of a payload for a device, and the message's id, which the reader compares with
+ * those that it has seen. `senders` are the public keys that the app trusts.
+ */
+export function openPayload(value, {key, privateKey, senders, app = 'default', now = Date.now() / 1000}) {
+  const parts = String(value).split('.');
+  if (parts[0] !== 'sealpost-e2e') throw new UnreadableError('notEncrypted');
+  if (parts.slice(0, 3).join('.') !== PAYLOAD) throw new UnreadableError('unsupported');
+  if (parts.length !== 8 || parts[3].length !== ID || parts[4].length !== ID || !isTime(parts[5]) || parts[7].length % ENTRY !== 0) {
+    throw new UnreadableError('malformed');
+  }
+  const sender = senders.map(sender => bytesOf(sender, POINT)).find(point => idOf(point) === parts[3]);
+  if (!sender) throw new UnreadableError('unknownSender');
+  const entry = pieces(parts[7], ENTRY).find(entry => entry.startsWith(key.id));
+  if (!entry) throw new UnreadableError('notForThisDevice');
+  const age = now - Number(parts[5]);
+  if (age < -CLOCK_SKEW || age > LONGEST_LIFE) throw new UnreadableError('expired');
+  const wrapped = bytesOf(entry.slice(ID)), content = bytesOf(parts[6]);
+  const secret = setupReceiver(wrapped.subarray(0, 65), privateKey, key.agreement, sender, infoOf(key.account, app));
+  const contentKey = decrypt(exportKey(secret, sha256(parts.slice(0, 7).join('.')), 16), wrapped.subarray(65));
+  const plain = decrypt(contentKey, content, parts.slice(0, 6).join('.'));
+  let end = plain.length - 1;
+  while (end >= 0 && plain[end] === 0) end -= 1;
+  if (plain[end] !== 128) throw new UnreadableError('malformed');
+  return {json: plain.toString('utf8', 0, end), message: parts[4]};
+}
+
+const infoOf = (account, app) => Buffer.from(`${PAYLOAD}\n${account}\n${app}`);
+const pieces = (value, length) => Array.from({length: value.length / length}, (_, at) => value.slice(at * length, (at + 1) * length));
+
+/** Pads to a power of two from 256 to 4096 bytes, and beyond that to a multiple of 4096 (ISO/IEC 7816-4). */
+export function padded(plain) {
+  const length = plain.length + 1;
+  const size = length <= 4096 ? Math.max(256, 2 ** Math.ceil(Math.log2(length))) : Math.ceil(length / 4096) * 4096;
+  return Buffer.concat([plain, Buffer.from([128]), Buffer.alloc(size - length)]);
+}
+
+function encrypt(key, plain, associated = '') {
+  const cipher = createCipheriv('aes-128-gcm', key, NONCE).setAAD(Buffer.from(associated));
+  return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+}
+
+function decrypt(key, content, associated = '') {
+  if (content.length < 16) throw new UnreadableError('unreadable');
+  const cipher = createDecipheriv('aes-128-gcm', key, NONCE, {authTagLength: 16}).setAAD(Buffer.from(associated));
+  try {
+    return Buffer.concat([cipher.setAuthTag(content.subarray(-16)).update(content.subarray(0, -16)), cipher.final()]);
+  } catch {
+    throw new UnreadableError('unreadable');
+  }
+}
+
+// A device's part, for tests.
+
+/** The text that a device registers. `keys` are private keys. */
+export function deviceKeyText(account, keys, now) {
+  const [signing, agreement] = [keys.signing, keys.agreement].map(key => text(pointOf(createPublicKey(key))));
+  const body = `${KEY}.${account}.${signing}.${agreement}.${now}`;
+  return `${body}.${signatureOf(keys.signing, 'own', body)}.`;
+}
+
+// HPKE (RFC 9180), mode Auth, with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM.
+
+const KEM = Buffer.from([...Buffer.from('KEM'), 0, 16]), HPKE = Buffer.from([...Buffer.from('HPKE'), 0, 16, 0, 1, 0, 1]);
+const EMPTY = Buffer.alloc(0), VERSION = Buffer.from('HPKE-v1');
+const hmac = (key, ...values) => values.reduce((hash, value) => hash.update(value), createHmac('sha256', key)).digest();
+const extract = (salt, suite, label, value) => hmac(salt.length > 0 ? salt : Buffer.alloc(32), VERSION, suite, label, value);
+/** HKDF-Expand of at most one block. */
+const expand = (key, suite, label, info, length) => hmac(key, Buffer.from([0, length]), VERSION, suite, label, info, Buffer.from([1])).subarray(0, length);
+
+/** The encapsulated key and the exporter secret (`SetupAuthS`). */
+export function setupSender(key, point, {publicKey: recipient, agreement}, info, ephemeral = generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey) {
+  const enc = pointOf(createPublicKey(ephemeral));
+  const shared = [ephemeral, key].map(privateKey => diffieHellman({privateKey, publicKey: recipient}));
+  return {enc, secret: exporter(Buffer.concat(shared), Buffer.concat([enc, agreement, point]), info)};
+}
+
+/** The exporter secret (`SetupAuthR`). */
+export function setupReceiver(enc, privateKey, point, sender, info) {
+  const shared = [enc, sender].map(other => diffieHellman({privateKey, publicKey: publicKey(other)}));
+  return exporter(Buffer.concat(shared), Buffer.concat([enc, point, sender]), info);
+}
+
+function exporter(shared, context, info) {
+  const secret = expand(extract(EMPTY, KEM, 'eae_prk', shared), KEM, 'shared_secret', context, 32);
+  const schedule = Buffer.concat([Buffer.from([2]), extract(EMPTY, HPKE, 'psk_id_hash', EMPTY), extract(EMPTY, HPKE, 'info_hash', info)]);
+  return expand(extract(secret, HPKE, 'secret', EMPTY), HPKE, 'exp', schedule, 32);
+}
+
+export const exportKey = (secret, context, length) => expand(secret, HPKE, 'sec', context, length);

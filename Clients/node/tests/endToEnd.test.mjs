@@ -1,0 +1,121 @@
+// Runs docs/evidence/vectors/end-to-end.json, and sends through a publisher without a server.
+
+import assert from 'node:assert/strict';
+import {createPrivateKey, createPublicKey, createECDH, generateKeyPairSync} from 'node:crypto';
+import {readFileSync} from 'node:fs';
+import {test} from 'node:test';
+
+import * as endToEnd from '../src/endToEnd.js';
+
+const {DeviceKey, Encryption, NoTrustedDeviceError, Pins, SenderKey, UnreadableError, openPayload} = endToEnd;
+const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
+const vectors = JSON.parse(readFileSync(`${folder}/end-to-end.json`, 'utf8'));
+
+function privateKey(scalar) {
+  const pair = createECDH('prime256v1');
+  pair.setPrivateKey(scalar);
+  const point = pair.getPublicKey(), [x, y] = [point.subarray(1, 33), point.subarray(33)].map(part => part.toString('base64url'));
+  return createPrivateKey({format: 'jwk', key: {kty: 'EC', crv: 'P-256', x, y, d: scalar.toString('base64url')}});
+}
+
+const readerOf = device => ({key: new DeviceKey(device.key), privateKey: privateKey(Buffer.from(device.agreementPrivate, 'base64url')), senders: [vectors.sender.public], now: vectors.now});
+
+function device(at = 1000, account = 'A'.repeat(22)) {
+  const [signing, agreement] = [1, 2].map(() => generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey);
+  const text = endToEnd.deviceKeyText(account, {signing, agreement}, at);
+  return {text, key: new DeviceKey(text), agreement, account};
+}
+
+const open = (payload, {key, agreement}, sender) => openPayload(payload, {key, privateKey: agreement, senders: [sender.text]}).json;
+
+/** A publisher whose server has these users. */
+const publisherOf = users => ({users, sent: [], async deviceKeys(expression) { return this.users; }, async send(notification) { this.sent.push(notification); }});
+
+test('the vectors of RFC 9180', () => {
+  const rfc = Object.fromEntries(Object.entries(vectors.hpke).filter(([, value]) => typeof value === 'string').map(([name, value]) => [name, Buffer.from(value, 'hex')]));
+  const [ephemeral, sender, recipient] = [rfc.ephemeral, rfc.sender, rfc.recipient].map(privateKey);
+  const {enc, secret} = endToEnd.setupSender(sender, rfc.senderPublic, {publicKey: createPublicKey(recipient), agreement: rfc.recipientPublic}, rfc.info, ephemeral);
+  assert.deepEqual([enc, secret], [rfc.enc, rfc.exporterSecret]);
+  assert.deepEqual(endToEnd.setupReceiver(enc, recipient, rfc.recipientPublic, rfc.senderPublic, rfc.info), secret);
+  for (const {context, value} of vectors.hpke.exports) assert.equal(endToEnd.exportKey(secret, Buffer.from(context, 'hex'), 32).toString('hex'), value);
+});
+
+test('each device opens the payloads', () => {
+  for (const {payload, plain, message, app, devices} of vectors.payloads) {
+    for (const device of Object.values(vectors.devices).filter(({id}) => devices.includes(id))) {
+      assert.deepEqual(openPayload(payload, {...readerOf(device), app}), {json: plain, message});
+    }
+  }
+});
+
+test('other payloads are refused with their reason', () => {
+  for (const {name, payload, reason} of vectors.refused) {
+    assert.throws(() => openPayload(payload, readerOf(vectors.devices.phone)), error => error instanceof UnreadableError && error.reason === reason, name);
+  }
+});
+
+test('the same keys make the same payloads as in Python', () => {
+  const pem = privateKey(Buffer.from(vectors.sender.private, 'base64url')).export({format: 'pem', type: 'pkcs8'});
+  const encryption = new Encryption(new SenderKey(pem));
+  for (const vector of vectors.payloads) {
+    const recipients = Object.values(vectors.devices).filter(({id}) => vector.devices.includes(id)).map(device => ({user: 'x', key: new DeviceKey(device.key)}));
+    const made = encryption.encrypt(JSON.parse(vector.plain), recipients, {
+      message: Buffer.from(vector.message, 'base64url'), now: vectors.now, contentKey: Buffer.from(vector.contentKey, 'base64url'),
+    });
+    assert.equal(made.slice(0, made.lastIndexOf('.')), vector.payload.slice(0, vector.payload.lastIndexOf('.')));
+  }
+});
+
+test('pins follow the histories', () => {
+  for (const {name, steps} of vectors.histories) {
+    let pins = new Pins();
+    for (const {account, keys, trusted, changes} of steps) {
+      pins = new Pins(JSON.parse(JSON.stringify(pins.values)));
+      const checked = pins.check('Alice', account, keys);
+      assert.deepEqual(checked.recipients.map(({key}) => key.id).sort(), trusted, name);
+      assert.deepEqual(checked.changes.map(({kind, key}) => [kind, key ?? '']).sort(), changes, name);
+    }
+  }
+});
+
+test('fingerprints and ids', () => {
+  for (const device of Object.values(vectors.devices)) {
+    const {id, fingerprint, account} = new DeviceKey(device.key);
+    assert.deepEqual({id, fingerprint, account}, {id: device.id, fingerprint: device.fingerprint, account: device.account});
+  }
+});
+
+test('only trusted devices get the payload, and changes come first', async () => {
+  const sender = SenderKey.generate(), phone = device(), stranger = device(2000), seen = [];
+  const publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  const encryption = new Encryption(sender, new Pins(), {changed: changes => seen.push(...changes.map(({kind}) => [kind, publisher.sent.length]))});
+  await encryption.send(publisher, {to: 'username:alice', payload: 'one'});
+  publisher.users = [{name: 'alice', account: phone.account, keys: [phone.text, stranger.text, null]}];
+  await encryption.send(publisher, {to: 'username:alice', payload: 'two'});
+  assert.deepEqual(seen, [['first', 0], ['unapproved', 1]]);
+  assert.equal(open(publisher.sent[1].payload, phone, sender), '"two"');
+  assert.throws(() => open(publisher.sent[1].payload, stranger, sender), {reason: 'notForThisDevice'});
+});
+
+test('nothing is sent without a trusted device, or if the caller objects', async () => {
+  const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
+  const careful = new Encryption(SenderKey.generate(), new Pins({}, {trustsFirstContact: false}));
+  await assert.rejects(careful.send(publisher, {to: 'username:alice', payload: 'x'}), NoTrustedDeviceError);
+  const objecting = new Encryption(SenderKey.generate(), new Pins(), {changed: async () => { throw new Error('no'); }});
+  await assert.rejects(objecting.send(publisher, {to: 'username:alice', payload: 'x'}), /no/);
+  assert.equal(publisher.sent.length, 0);
+});
+
+test('users may have any name', () => {
+  const phone = device();
+  for (const name of ['constructor', '__proto__', 'toString']) {
+    const pins = new Pins();
+    assert.equal(pins.check(name, phone.account, [phone.text]).recipients.length, 1, name);
+    assert.equal(new Pins(JSON.parse(JSON.stringify(pins.values))).check(name, phone.account, [phone.text]).changes.length, 0, name);
+  }
+});
+
+test('a sender\'s key survives as PEM', () => {
+  const key = SenderKey.generate();
+  assert.equal(new SenderKey(key.pem()).id, key.id);
+});

@@ -1,0 +1,438 @@
+"""End-to-end encryption, as docs/end-to-end.md describes it. It needs the package `cryptography`.
+
+The server cannot read what this module encrypts. It can lie about the keys of a user's devices, so
+`Pins` compares them with what this backend has seen, and with the approvals of the user's devices.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from .values import encoded
+
+MAXIMUM_DEVICES = 1000
+# Senders reuse the HPKE context of a device, which costs two key agreements, for this long, in seconds.
+CONTEXT_LIFETIME = 3600
+# A payload can be scheduled 30 days ahead, and then waits 30 days: an older one is a replay. In seconds.
+LONGEST_LIFE, CLOCK_SKEW = 61 * 86_400, 86_400
+
+_PAYLOAD, _KEY = "sealpost-e2e.1.1", "sealpost-key.1"
+_ID, _POINT, _SIGNATURE, _ENTRY = 22, 87, 86, 152  # Characters.
+_NONCE = bytes(12)  # Each key encrypts once.
+_CURVE = ec.SECP256R1()
+
+
+class Unreadable(ValueError):
+    """A text that is not an end-to-end payload or device key of this form, or not for this reader.
+
+    `reason` is a word of docs/end-to-end.md, such as `notForThisDevice`.
+    """
+
+    def __init__(self, reason: str):
+        super().__init__(reason)
+        self.reason = reason
+
+
+class SenderKey:
+    """A backend's key pair. Devices know its public key from the app, never from the server."""
+
+    def __init__(self, private: ec.EllipticCurvePrivateKey):
+        if not isinstance(private.curve, ec.SECP256R1):
+            raise ValueError("a sender's key is one of the curve P-256")
+        self._private = private
+        self.public = _point(private.public_key())
+        self.id = _id(self.public)
+
+    @classmethod
+    def generate(cls) -> SenderKey:
+        return cls(ec.generate_private_key(_CURVE))
+
+    @classmethod
+    def load(cls, pem: bytes, password: Optional[bytes] = None) -> SenderKey:
+        key = serialization.load_pem_private_key(pem, password)
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
+            raise ValueError("a sender's key is one of the curve P-256")
+        return cls(key)
+
+    def pem(self) -> bytes:
+        """The private key. Keep it as you keep the server's token, and never on the server."""
+        return self._private.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption(),
+        )
+
+    @property
+    def text(self) -> str:
+        """The public key for the app, 87 characters of base64url."""
+        return _text(self.public)
+
+
+class DeviceKey:
+    """The public keys of one device, with its own signature and those of devices that have approved it.
+
+    Raises `Unreadable` if the text has another form or its own signature is wrong.
+    """
+
+    def __init__(self, text: str):
+        parts = text.split(".") if len(text) <= 2048 else []
+        if len(parts) != 8 or f"{parts[0]}.{parts[1]}" != _KEY or len(parts[2]) != _ID or not _is_time(parts[5]):
+            raise Unreadable("malformed")
+        self.body, self.account = ".".join(parts[:6]), parts[2]
+        self.signing, self.agreement = _bytes(parts[3], _POINT), _bytes(parts[4], _POINT)
+        if len(parts[7]) % (_ID + _SIGNATURE):
+            raise Unreadable("malformed")
+        self._signing, self.public = _public(self.signing), _public(self.agreement)
+        self.id = _id(self.body.encode())
+        entries = [parts[7][at:at + _ID + _SIGNATURE] for at in range(0, len(parts[7]), _ID + _SIGNATURE)]
+        self._approvals = {entry[:_ID]: entry[_ID:] for entry in entries}
+        if not _verifies(self.signing, "own", self.body, parts[6]):
+            raise Unreadable("signature")
+
+    @property
+    def fingerprint(self) -> str:
+        """30 digits that people can compare between two screens."""
+        digest = hashlib.sha256(b"sealpost-fingerprint\n" + self.body.encode()).digest()
+        numbers = (int.from_bytes(digest[at:at + 5], "big") % 100_000 for at in range(0, 30, 5))
+        return " ".join(f"{number:05d}" for number in numbers)
+
+    def is_approved(self, by: str, signing: bytes) -> bool:
+        """Whether the device with that id and verification key has signed these keys."""
+        return by != self.id and by in self._approvals and _verifies(signing, "approve", self.body, self._approvals[by])
+
+
+class Recipient(NamedTuple):
+    """A user's device to encrypt for."""
+
+    user: str
+    key: DeviceKey
+
+
+class Change(NamedTuple):
+    """A difference between the server's list and the pins: docs/end-to-end.md has the kinds. `key` is None for `account`."""
+
+    user: str
+    kind: str
+    key: Optional[str] = None
+    fingerprint: Optional[str] = None
+
+
+class Pins:
+    """The device keys that this backend has seen. Store `values`, JSON, after each call that has returned changes.
+
+    With `trusts_first_contact=False` nothing is encrypted for a new user before `trust` was called.
+    """
+
+    def __init__(self, values: Optional[Dict[str, Any]] = None, *, trusts_first_contact: bool = True):
+        self.values: Dict[str, Any] = values if values is not None else {}
+        self._trusts_first_contact = trusts_first_contact
+
+    def trust(self, user: str, key: DeviceKey) -> None:
+        """Accepts a device after somebody has compared its fingerprint."""
+        pin = self.values.setdefault(user.lower(), {"account": key.account, "keys": {}})
+        if pin["account"] != key.account:
+            raise ValueError(f"the key is of another account than {user}'s; forget the user first")
+        pin["keys"][key.id] = {"signing": _text(key.signing), "state": "trusted"}
+
+    def forget(self, user: str) -> None:
+        """Forgets a user, for example one who was deleted and created again."""
+        self.values.pop(user.lower(), None)
+
+    def check(self, user: str, account: str, texts: Iterable[str]) -> Tuple[List[Recipient], List[Change]]:
+        """The devices of a user that may be trusted, and the changes since the last check.
+
+        A key is trusted if it was trusted before, or if a trusted device has approved it. At the first
+        contact the oldest key that nobody has approved is trusted, too.
+        """
+        keys, changes = [], []
+        for text in texts:
+            try:
+                key = DeviceKey(text)
+                if key.account != account:
+                    raise Unreadable("account")
+                keys.append(key)
+            except Unreadable:
+                changes.append(Change(user, "invalid"))
+        keys = list({key.id: key for key in keys}.values())
+        pin = self.values.get(user.lower())
+        if pin is None:
+            pin = {"account": account, "keys": {}}
+            first = min((key for key in keys if not key._approvals), key=lambda key: (_time(key), key.id), default=None)
+            if first and self._trusts_first_contact:
+                self.values[user.lower()] = pin
+                pin["keys"][first.id] = {"signing": _text(first.signing), "state": "trusted"}
+                changes.append(Change(user, "first", first.id, first.fingerprint))
+        elif pin["account"] != account:
+            return [], changes + [Change(user, "account")]
+        known = pin["keys"]
+        trusted = {id: _bytes(value["signing"], _POINT) for id, value in known.items() if value["state"] == "trusted"}
+        new = [key for key in keys if key.id not in known]
+        # A device may be approved by one that was approved a moment ago.
+        while added := [key for key in new if any(key.is_approved(by, signing) for by, signing in trusted.items())]:
+            new = [key for key in new if key not in added]
+            for key in added:
+                trusted[key.id] = key.signing
+                known[key.id] = {"signing": _text(key.signing), "state": "trusted"}
+                changes.append(Change(user, "added", key.id, key.fingerprint))
+        changes += [Change(user, "unapproved", key.id, key.fingerprint) for key in new]
+        listed = {key.id for key in keys}
+        for id, value in known.items():
+            if id not in listed and value["state"] == "trusted":
+                value["state"] = "missing"
+                changes.append(Change(user, "missing", id))
+        for key in keys:
+            if key.id in known and known[key.id]["state"] == "missing":
+                changes.append(Change(user, "returned", key.id, key.fingerprint))
+        return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
+
+
+class NoTrustedDevice(Exception):
+    """No device may be encrypted for; nothing was sent. `changes` say why."""
+
+    def __init__(self, changes: Sequence[Change]):
+        super().__init__(f"there is no trusted device: {', '.join(f'{change.user}: {change.kind}' for change in changes) or 'no keys'}")
+        self.changes = list(changes)
+
+
+class Encryption:
+    """Encrypts payloads of one sender. One thread at a time may use it."""
+
+    def __init__(self, key: SenderKey, pins: Optional[Pins] = None, *, changed: Optional[Callable[[List[Change]], None]] = None):
+        self.key, self.pins = key, pins if pins is not None else Pins()
+        self._changed = changed
+        self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
+
+    def send(self, client: Any, notification: Any, **options: Any) -> Any:
+        """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
+
+        `changed` gets the changes of keys before anything is sent, and may raise to send nothing. A
+        repetition of the call encrypts anew, so under the same `key` the server refuses it as reused;
+        to repeat a call across processes, store the result of `encrypted`.
+        """
+        return client.send(self.encrypted(client, notification), **options)
+
+    def encrypted(self, client: Any, notification: Any) -> Any:
+        """The notification with its payload encrypted for the trusted devices of its recipients."""
+        recipients: List[Recipient] = []
+        changes: List[Change] = []
+        to = notification.to
+        for expression in [to] if isinstance(to, str) else to or []:
+            for user in client.device_keys(expression, app=notification.app):
+                found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
+                recipients += found
+                changes += own
+        if changes and self._changed:
+            self._changed(changes)
+        if not recipients:
+            raise NoTrustedDevice(changes)
+        text = self.encrypt(notification.payload, recipients, app=notification.app or "default")
+        return dataclasses.replace(notification, payload=text)
+
+    def encrypt(
+        self, payload: Any, recipients: Sequence[Recipient], *, app: str = "default", message: Optional[bytes] = None,
+        now: Optional[float] = None,
+    ) -> str:
+        """The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat."""
+        return self._encrypt(encoded(payload), recipients, app, message or secrets.token_bytes(16), int(now or time.time()),
+                             secrets.token_bytes(16))
+
+    def _encrypt(self, plain: bytes, recipients: Sequence[Recipient], app: str, message: bytes, now: int, content: bytes) -> str:
+        keys = {recipient.key.id: recipient.key for recipient in recipients}
+        if not 1 <= len(keys) <= MAXIMUM_DEVICES:
+            raise ValueError(f"an end-to-end payload is for 1 to {MAXIMUM_DEVICES} devices, not {len(keys)}: send to fewer users at once")
+        if len(message) != 16:
+            raise ValueError("the id of a message has 16 bytes")
+        header = f"{_PAYLOAD}.{self.key.id}.{_text(message)}.{now}"
+        front = f"{header}.{_text(AESGCM(content).encrypt(_NONCE, padded(plain), header.encode()))}"
+        digest = hashlib.sha256(front.encode()).digest()
+        entries = []
+        for id in sorted(keys):
+            enc, exporter = self._context(keys[id], app)
+            wrapped = AESGCM(_export(exporter, digest, 16)).encrypt(_NONCE, content, None)
+            entries.append(id + _text(enc + wrapped))
+        return f"{front}.{''.join(entries)}"
+
+    def _context(self, key: DeviceKey, app: str) -> Tuple[bytes, bytes]:
+        name, now = (key.id, app), time.monotonic()
+        found = self._contexts.get(name)
+        if not found or now - found[0] > CONTEXT_LIFETIME:
+            if len(self._contexts) >= 10 * MAXIMUM_DEVICES:
+                self._contexts.clear()
+            found = (now, *setup_sender(self.key._private, key.public, _info(key.account, app), self._ephemeral()))
+            self._contexts[name] = found
+        return found[1], found[2]
+
+    def _ephemeral(self) -> ec.EllipticCurvePrivateKey:
+        return ec.generate_private_key(_CURVE)
+
+
+def open_payload(
+    text: str, key: DeviceKey, private: ec.EllipticCurvePrivateKey, senders: Iterable[str], *, app: str = "default",
+    now: Optional[float] = None,
+) -> Tuple[str, str]:
+    """The JSON text of a payload for a device, and the message's id, which the reader compares with those that it has seen.
+
+    `senders` are the public keys that the app trusts. Raises `Unreadable`.
+    """
+    parts = text.split(".")
+    if parts[0] != "sealpost-e2e":
+        raise Unreadable("notEncrypted")
+    if ".".join(parts[:3]) != _PAYLOAD:
+        raise Unreadable("unsupported")
+    if len(parts) != 8 or len(parts[3]) != _ID or len(parts[4]) != _ID or not _is_time(parts[5]) or len(parts[7]) % _ENTRY:
+        raise Unreadable("malformed")
+    points = {_id(point): point for point in (_bytes(sender, _POINT) for sender in senders)}
+    if parts[3] not in points:
+        raise Unreadable("unknownSender")
+    entries = (parts[7][at:at + _ENTRY] for at in range(0, len(parts[7]), _ENTRY))
+    entry = next((entry for entry in entries if entry.startswith(key.id)), None)
+    if entry is None:
+        raise Unreadable("notForThisDevice")
+    if not -CLOCK_SKEW <= (time.time() if now is None else now) - int(parts[5]) <= LONGEST_LIFE:
+        raise Unreadable("expired")
+    wrapped, cipher = _bytes(entry[_ID:], _ENTRY - _ID), _bytes(parts[6])
+    digest = hashlib.sha256(".".join(parts[:7]).encode()).digest()
+    try:
+        exporter = setup_receiver(wrapped[:65], private, _public(points[parts[3]]), _info(key.account, app))
+        content = AESGCM(_export(exporter, digest, 16)).decrypt(_NONCE, wrapped[65:], None)
+        plain = AESGCM(content).decrypt(_NONCE, cipher, ".".join(parts[:6]).encode()).rstrip(b"\0")
+    except InvalidTag:
+        raise Unreadable("unreadable") from None
+    if not plain.endswith(b"\x80"):
+        raise Unreadable("malformed")
+    return plain[:-1].decode(), parts[4]
+
+
+def padded(plain: bytes) -> bytes:
+    """Pads to a power of two from 256 to 4096 bytes, and beyond that to a multiple of 4096 (ISO/IEC 7816-4)."""
+    length = len(plain) + 1
+    size = max(256, 1 << (length - 1).bit_length()) if length <= 4096 else -(-length // 4096) * 4096
+    return plain + b"\x80" + bytes(size - length)
+
+
+# A device's part, for tests and for devices that run Python.
+
+def device_key(account: str, signing: ec.EllipticCurvePrivateKey, agreement: ec.EllipticCurvePrivateKey, now: int) -> str:
+    """The text that a device registers."""
+    body = f"{_KEY}.{account}.{_text(_point(signing.public_key()))}.{_text(_point(agreement.public_key()))}.{now}"
+    return f"{body}.{_sign(signing, 'own', body)}."
+
+
+def approve(text: str, by: DeviceKey, signing: ec.EllipticCurvePrivateKey) -> str:
+    """The text of a new device with the approval of a device of the same account, after a person has compared fingerprints."""
+    key = DeviceKey(text)
+    if key.account != by.account:
+        raise Unreadable("account")
+    return text + by.id + _sign(signing, "approve", key.body)
+
+
+# HPKE (RFC 9180), mode Auth, with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and AES-128-GCM.
+
+_KEM = b"KEM" + (16).to_bytes(2, "big")
+_HPKE = b"HPKE" + (16).to_bytes(2, "big") + (1).to_bytes(2, "big") + (1).to_bytes(2, "big")
+
+
+def setup_sender(
+    private: ec.EllipticCurvePrivateKey, recipient: ec.EllipticCurvePublicKey, info: bytes, ephemeral: ec.EllipticCurvePrivateKey,
+) -> Tuple[bytes, bytes]:
+    """The encapsulated key and the exporter secret (`SetupAuthS`)."""
+    enc = _point(ephemeral.public_key())
+    dh = ephemeral.exchange(ec.ECDH(), recipient) + private.exchange(ec.ECDH(), recipient)
+    return enc, _exporter(dh, enc + _point(recipient) + _point(private.public_key()), info)
+
+
+def setup_receiver(enc: bytes, private: ec.EllipticCurvePrivateKey, sender: ec.EllipticCurvePublicKey, info: bytes) -> bytes:
+    """The exporter secret (`SetupAuthR`)."""
+    dh = private.exchange(ec.ECDH(), _public(enc)) + private.exchange(ec.ECDH(), sender)
+    return _exporter(dh, enc + _point(private.public_key()) + _point(sender), info)
+
+
+def _exporter(dh: bytes, context: bytes, info: bytes) -> bytes:
+    shared = _expand(_extract(b"", _KEM, b"eae_prk", dh), _KEM, b"shared_secret", context, 32)
+    schedule = b"\x02" + _extract(b"", _HPKE, b"psk_id_hash", b"") + _extract(b"", _HPKE, b"info_hash", info)
+    return _expand(_extract(shared, _HPKE, b"secret", b""), _HPKE, b"exp", schedule, 32)
+
+
+def _export(exporter: bytes, context: bytes, length: int) -> bytes:
+    return _expand(exporter, _HPKE, b"sec", context, length)
+
+
+def _extract(salt: bytes, suite: bytes, label: bytes, value: bytes) -> bytes:
+    return hmac.digest(salt or bytes(32), b"HPKE-v1" + suite + label + value, "sha256")
+
+
+def _expand(key: bytes, suite: bytes, label: bytes, info: bytes, length: int) -> bytes:
+    """HKDF-Expand of at most one block."""
+    return hmac.digest(key, length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + info + b"\x01", "sha256")[:length]
+
+
+# Texts.
+
+def _info(account: str, app: str) -> bytes:
+    return f"{_PAYLOAD}\n{account}\n{app}".encode()
+
+
+def _text(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).decode().rstrip("=")
+
+
+def _bytes(text: str, length: Optional[int] = None) -> bytes:
+    """The bytes of base64url in its only spelling."""
+    try:
+        value = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except ValueError:
+        raise Unreadable("malformed") from None
+    if _text(value) != text or (length is not None and len(text) != length):
+        raise Unreadable("malformed")
+    return value
+
+
+def _id(value: bytes) -> str:
+    return _text(hashlib.sha256(value).digest()[:16])
+
+
+def _is_time(text: str) -> bool:
+    return 1 <= len(text) <= 10 and text.isascii() and text.isdigit() and (text == "0" or text[0] != "0")
+
+
+def _time(key: DeviceKey) -> int:
+    return int(key.body.rsplit(".", 1)[1])
+
+
+def _point(key: ec.EllipticCurvePublicKey) -> bytes:
+    return key.public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+
+
+def _public(point: bytes) -> ec.EllipticCurvePublicKey:
+    try:
+        if len(point) != 65:
+            raise ValueError
+        return ec.EllipticCurvePublicKey.from_encoded_point(_CURVE, point)
+    except ValueError:
+        raise Unreadable("malformed") from None
+
+
+def _sign(private: ec.EllipticCurvePrivateKey, purpose: str, body: str) -> str:
+    r, s = decode_dss_signature(private.sign(f"sealpost-{purpose}\n{body}".encode(), ec.ECDSA(hashes.SHA256())))
+    return _text(r.to_bytes(32, "big") + s.to_bytes(32, "big"))
+
+
+def _verifies(point: bytes, purpose: str, body: str, signature: str) -> bool:
+    try:
+        value = _bytes(signature, _SIGNATURE)
+        der = encode_dss_signature(int.from_bytes(value[:32], "big"), int.from_bytes(value[32:], "big"))
+        _public(point).verify(der, f"sealpost-{purpose}\n{body}".encode(), ec.ECDSA(hashes.SHA256()))
+    except (Unreadable, InvalidSignature, ValueError):
+        return False
+    return True

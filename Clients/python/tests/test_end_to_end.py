@@ -1,0 +1,150 @@
+import json
+import os
+import pathlib
+import unittest
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from sealpost import Notification, end_to_end as e2e
+
+FOLDER = os.environ.get("SEALPOST_VECTORS") or pathlib.Path(__file__).parents[3] / "docs/evidence/vectors"
+VECTORS = json.loads((pathlib.Path(FOLDER) / "end-to-end.json").read_text())
+
+
+def private(text):
+    return ec.derive_private_key(int.from_bytes(e2e._bytes(text), "big"), e2e._CURVE)
+
+
+class Vectors(unittest.TestCase):
+    def test_the_vectors_of_the_rfc(self):
+        rfc = {name: bytes.fromhex(value) for name, value in VECTORS["hpke"].items() if isinstance(value, str)}
+        keys = {name: ec.derive_private_key(int.from_bytes(rfc[name], "big"), e2e._CURVE) for name in ("ephemeral", "recipient", "sender")}
+        enc, secret = e2e.setup_sender(keys["sender"], keys["recipient"].public_key(), rfc["info"], keys["ephemeral"])
+        self.assertEqual((enc, secret), (rfc["enc"], rfc["exporterSecret"]))
+        self.assertEqual(e2e.setup_receiver(enc, keys["recipient"], keys["sender"].public_key(), rfc["info"]), secret)
+        for export in VECTORS["hpke"]["exports"]:
+            self.assertEqual(e2e._export(secret, bytes.fromhex(export["context"]), 32).hex(), export["value"])
+
+    def test_each_device_opens_the_payloads(self):
+        devices = {device["id"]: device for device in VECTORS["devices"].values()}
+        for vector in VECTORS["payloads"]:
+            for id in vector["devices"]:
+                device = devices[id]
+                found = e2e.open_payload(vector["payload"], e2e.DeviceKey(device["key"]), private(device["agreementPrivate"]),
+                                         [VECTORS["sender"]["public"]], app=vector["app"], now=VECTORS["now"])
+                self.assertEqual(found, (vector["plain"], vector["message"]))
+
+    def test_other_payloads_are_refused_with_their_reason(self):
+        phone = VECTORS["devices"]["phone"]
+        key, own = e2e.DeviceKey(phone["key"]), private(phone["agreementPrivate"])
+        for vector in VECTORS["refused"]:
+            with self.subTest(vector["name"]), self.assertRaises(e2e.Unreadable) as refused:
+                e2e.open_payload(vector["payload"], key, own, [VECTORS["sender"]["public"]], now=VECTORS["now"])
+            self.assertEqual(refused.exception.reason, vector["reason"], vector["name"])
+
+    def test_pins_follow_the_histories(self):
+        for history in VECTORS["histories"]:
+            pins = e2e.Pins()
+            for step in history["steps"]:
+                # The stored values are enough.
+                pins = e2e.Pins(json.loads(json.dumps(pins.values)))
+                recipients, changes = pins.check("Alice", step["account"], step["keys"])
+                with self.subTest(history["name"]):
+                    self.assertEqual(sorted(recipient.key.id for recipient in recipients), step["trusted"])
+                    self.assertEqual(sorted([change.kind, change.key or ""] for change in changes), step["changes"])
+
+    def test_fingerprints(self):
+        for device in VECTORS["devices"].values():
+            key = e2e.DeviceKey(device["key"])
+            self.assertEqual((key.id, key.fingerprint, key.account), (device["id"], device["fingerprint"], device["account"]))
+
+
+class Device:
+    def __init__(self, account="A" * 22, at=1000):
+        self.signing, self.agreement = (ec.generate_private_key(e2e._CURVE) for _ in range(2))
+        self.text = e2e.device_key(account, self.signing, self.agreement, at)
+        self.key = e2e.DeviceKey(self.text)
+
+    def open(self, payload, sender, **options):
+        return e2e.open_payload(payload, self.key, self.agreement, [sender.text], **options)
+
+
+class Client:
+    """The server's answers, without a server."""
+
+    def __init__(self, **users):
+        self.users, self.sent = users, []
+
+    def device_keys(self, expression, app=None):
+        return self.users[expression.partition(":")[2]]
+
+    def send(self, notification, **_):
+        self.sent.append(notification)
+
+
+class UserKeys:
+    def __init__(self, name, account, *keys):
+        self.name, self.account, self.keys = name, account, keys
+
+
+class Sending(unittest.TestCase):
+    def test_a_thousand_devices_cost_at_most_300_bytes_each_above_the_padded_payload(self):
+        sender, device = e2e.SenderKey.generate(), Device()
+        one = e2e.Encryption(sender).encrypt("x" * 200, [e2e.Recipient("alice", device.key)])
+        self.assertLessEqual(len(one) - len(e2e._text(bytes(256))), 300)
+
+    def test_too_many_devices_are_refused_with_their_number(self):
+        sender, device = e2e.SenderKey.generate(), Device()
+        many = []
+        for number in range(1001):
+            key = e2e.DeviceKey(device.text)
+            key.id = f"{number:022d}"
+            many.append(e2e.Recipient("alice", key))
+        with self.assertRaisesRegex(ValueError, "1 to 1000 devices, not 1001"):
+            e2e.Encryption(sender).encrypt("x", many)
+
+    def test_contexts_are_reused_and_payloads_differ(self):
+        sender, device = e2e.SenderKey.generate(), Device()
+        encryption = e2e.Encryption(sender)
+        first, second = (encryption.encrypt("x", [e2e.Recipient("alice", device.key)]) for _ in range(2))
+        self.assertEqual(first.split(".")[7][:22 + 80], second.split(".")[7][:22 + 80])  # The same encapsulated key.
+        self.assertNotEqual(first.split(".")[6], second.split(".")[6])
+        for text in (first, second):
+            self.assertEqual(device.open(text, sender)[0], '"x"')
+
+    def test_only_trusted_devices_get_the_payload_and_changes_come_first(self):
+        sender, phone, stranger = e2e.SenderKey.generate(), Device(), Device(at=2000)
+        client, seen = Client(alice=[UserKeys("alice", "A" * 22, phone.text)]), []
+        encryption = e2e.Encryption(sender, changed=lambda changes: seen.extend((change.kind, len(client.sent)) for change in changes))
+        encryption.send(client, Notification("one", to="username:alice"))
+        client.users["alice"] = [UserKeys("alice", "A" * 22, phone.text, stranger.text, None)]
+        encryption.send(client, Notification("two", to="username:alice"))
+        self.assertEqual(seen, [("first", 0), ("unapproved", 1)])
+        self.assertEqual(phone.open(client.sent[1].payload, sender)[0], '"two"')
+        with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
+            stranger.open(client.sent[1].payload, sender)
+
+    def test_nothing_is_sent_without_a_trusted_device(self):
+        client = Client(alice=[UserKeys("alice", "A" * 22, Device().text)])
+        encryption = e2e.Encryption(e2e.SenderKey.generate(), e2e.Pins(trusts_first_contact=False))
+        with self.assertRaisesRegex(e2e.NoTrustedDevice, "alice: unapproved"):
+            encryption.send(client, Notification("x", to="username:alice"))
+        self.assertEqual(client.sent, [])
+
+    def test_a_compared_device_is_trusted(self):
+        device = Device()
+        pins = e2e.Pins(trusts_first_contact=False)
+        pins.trust("alice", device.key)
+        self.assertEqual(len(pins.check("alice", "A" * 22, [device.text])[0]), 1)
+
+    def test_lengths_fall_into_classes(self):
+        for length, size in [(0, 256), (255, 256), (256, 512), (4095, 4096), (4096, 8192), (8191, 8192), (8192, 12288)]:
+            self.assertEqual(len(e2e.padded(bytes(length))), size)
+
+    def test_a_senders_key_survives_as_pem(self):
+        key = e2e.SenderKey.generate()
+        self.assertEqual(e2e.SenderKey.load(key.pem()).id, key.id)
+
+
+if __name__ == "__main__":
+    unittest.main()

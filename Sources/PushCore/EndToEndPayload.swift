@@ -1,0 +1,89 @@
+internal import Bytes
+
+/// The form of an end-to-end payload (`docs/end-to-end.md`). The server cannot read it, and only
+/// cuts its wrapped keys: each device gets its own.
+package enum EndToEndPayload {
+    /// The largest number of devices that a payload can be for.
+    package static let maximumDevices = 1000
+    /// The characters of a device key's id.
+    package static let idLength = 22
+
+    /// The first bytes of JSON text that claims to be an end-to-end payload.
+    package static let start = Array(#""sealpost-e2e."#.utf8)
+    /// A device key's id with 97 bytes in base64url: the encapsulated and the wrapped key.
+    private static let entryLength = Self.idLength + 130
+    /// The lengths of sender and message.
+    private static let (idPart, timePart) = (22, 1...10)
+
+    /// Whether JSON text claims to be an end-to-end payload.
+    package static func isClaimed(by text: [UInt8], from start: Int = 0) -> Bool {
+        text.dropFirst(start).starts(with: Self.start)
+    }
+
+    /// The length that one device gets of a payload that claims to be one; `nil` if its form is
+    /// wrong.
+    package static func lengthForOneDevice(_ payload: [UInt8]) -> Int? {
+        guard payload.last == UInt8(ascii: "\""), let keys = payload.withUnsafeBytes({ Self.keys(in: $0, from: 0) }),
+            keys.upperBound == payload.count - 1, (1...Self.maximumDevices).contains(keys.count / Self.entryLength)
+        else { return nil }
+        let parts = payload[1..<keys.lowerBound - 1].split(
+            separator: UInt8(ascii: "."),
+            omittingEmptySubsequences: false
+        )
+        guard parts.count == 7, parts[3].count == Self.idPart, parts[4].count == Self.idPart,
+            Self.timePart.contains(parts[5].count), parts[5].allSatisfy(\.isDigit),
+            parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.allSatisfy(Self.isBase64URL) }),
+            Self.isSorted(payload[keys])
+        else { return nil }
+        return payload.count - keys.count + Self.entryLength
+    }
+
+    /// Removes all wrapped keys from the payload that begins at `start` in `text`, except for that
+    /// of the device key with the id `device`. Leaves other payloads as they are.
+    package static func cut(_ text: inout [UInt8], from start: Int = 0, for device: [UInt8]?) {
+        let cuts = text.withUnsafeBytes { bytes -> (Range<Int>, Range<Int>)? in
+            guard let keys = Self.keys(in: bytes, from: start) else { return nil }
+            let own = device.flatMap { Self.entry(of: $0, in: bytes, keys) } ?? keys.upperBound..<keys.upperBound
+            return (keys.lowerBound..<own.lowerBound, own.upperBound..<keys.upperBound)
+        }
+        guard let (before, after) = cuts else { return }
+        text.removeSubrange(after)
+        text.removeSubrange(before)
+    }
+
+    /// The entries of a payload that begins at `start`, if it is an end-to-end payload.
+    private static func keys(in bytes: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
+        guard start >= 0, start <= bytes.count, bytes[start...].starts(with: Self.start),
+            let end = bytes[(start + 1)...].firstIndex(of: UInt8(ascii: "\"")),
+            let dot = bytes[start..<end].lastIndex(of: UInt8(ascii: ".")),
+            (end - dot - 1).isMultiple(of: Self.entryLength),
+            // A text of an earlier server may have other characters.
+            bytes[(dot + 1)..<end].allSatisfy(Self.isBase64URL)
+        else { return nil }
+        return dot + 1..<end
+    }
+
+    /// The entry of a device; entries are sorted.
+    private static func entry(of device: [UInt8], in bytes: UnsafeRawBufferPointer, _ keys: Range<Int>) -> Range<Int>? {
+        var (low, high) = (0, keys.count / Self.entryLength)
+        while low < high {
+            let middle = (low + high) / 2
+            let start = keys.lowerBound + middle * Self.entryLength
+            let id = bytes[start..<start + Self.idLength]
+            if id.elementsEqual(device) { return start..<start + Self.entryLength }
+            if id.lexicographicallyPrecedes(device) { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+
+    private static func isSorted(_ keys: ArraySlice<UInt8>) -> Bool {
+        stride(from: keys.startIndex + Self.entryLength, to: keys.endIndex, by: Self.entryLength).allSatisfy { next in
+            let last = next - Self.entryLength
+            return keys[last..<last + Self.idLength].lexicographicallyPrecedes(keys[next..<next + Self.idLength])
+        }
+    }
+
+    private static func isBase64URL(_ byte: UInt8) -> Bool {
+        byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+    }
+}

@@ -1,0 +1,55 @@
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+extension PostgreSQLStore {
+    package func setKey(
+        _ key: String,
+        of id: RegistrationID,
+        ofUser user: Int64,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write { tx in
+            guard try await tx.query(Self.setKey, key, id.description, user).changed > 0 else { return false }
+            if let record { tx.append(record) }
+            return true
+        }
+    }
+
+    private static let setKey = """
+        update device set encryption_key = $1
+        where id = $2 and user_id = $3 and handle is not null and retired_at is null and claims_for is null
+        """
+
+    package func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]? {
+        try await self.write { [sealing] tx in
+            let pages = AudiencePages(audience)
+            guard try await !pages.isLarger(than: limit, tx) else { return nil }
+            var (walk, numbers, isLast) = (AudienceWalk(), Set<Int64>(), false)
+            while !isLast {
+                let next = try await pages.take(AudienceWalk.page, at: &walk, tx)
+                numbers.formUnion(next.rows.devices.map(\.number))
+                isLast = next.isLast
+                // A user may have more devices than rows.
+                guard numbers.count <= limit else { return nil }
+            }
+            return try await tx.query(Self.deviceKeys, Array(numbers), audience.audience.app.description).compactMap {
+                row in
+                try DeviceKeyEntry(
+                    id: row.text(0),
+                    user: row.integer(1),
+                    name: row.data(2),
+                    key: row.optionalText(3),
+                    sealing
+                )
+            }
+        }
+    }
+
+    static let deviceKeys = """
+        select d.id, d.user_id, u.name, d.encryption_key from device d join account u on u.id = d.user_id
+        where d.number = any($1::bigint[])
+        and ($2::text = 'default' and u.apps is null or strpos(' ' || u.apps || ' ', ' ' || $2 || ' ') > 0)
+        order by d.number
+        """
+}

@@ -1,0 +1,46 @@
+package import PushCore
+package import PushStore
+internal import SQLite
+
+extension SQLiteStore {
+    package func setKey(
+        _ key: String,
+        of id: RegistrationID,
+        ofUser user: Int64,
+        by record: AuditRecord?
+    ) async throws -> Bool {
+        try await self.write(by: record) { db in
+            try db.run(
+                prepared: """
+                    update device set encryption_key = ?
+                    where id = ? and user_id = ? and handle is not null and retired_at is null and claims_for is null
+                    """,
+                key,
+                id.description,
+                user
+            ) > 0
+        }
+    }
+
+    package func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]? {
+        try await self.writer.write { [sealing] db in
+            guard try !audience.isLarger(than: limit, db) else { return nil }
+            var (walk, numbers, isLast) = (AudienceWalk(), Set<Int64>(), false)
+            while !isLast {
+                let next = try walk.take(AudienceWalk.page, of: audience, db)
+                numbers.formUnion(next.page.devices.map(\.number))
+                isLast = next.isLast
+                // A user may have more devices than rows.
+                guard numbers.count <= limit else { return nil }
+            }
+            return try numbers.sorted().compactMap { number in
+                let request: SQL = """
+                    select d.id, d.user_id, u.name, d.encryption_key from device d join user u on u.id = d.user_id
+                    where d.number = \(number) and \(audience.audience.app.hasUser)
+                    """
+                guard let row = try Row.fetchOne(db, request) else { return nil }
+                return try DeviceKeyEntry(id: row[0], user: row[1], name: row[2], key: row[3], sealing)
+            }
+        }
+    }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// Payloads that the server cannot read: each device gets its own wrapped key.
+@Suite(.timeLimit(.minutes(5))) struct EndToEndPayloadTests {
+    private static let sender = String(repeating: "s", count: 22)
+    private static let front = "sealpost-e2e.1.1.\(Self.sender).\(Self.sender).1795000000.Y29udGVudA"
+
+    /// The id of the key of a device.
+    private static func id(_ number: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: 22 - digits.count) + digits
+    }
+
+    private static func entry(_ number: Int) -> String {
+        Self.id(number) + String(repeating: "k", count: 130)
+    }
+
+    private static func payload(_ devices: some Sequence<Int>, front: String = Self.front) -> String {
+        "\(front).\(devices.map(Self.entry).joined())"
+    }
+
+    private static func order(_ payload: String, _ more: String = "") -> String {
+        #"{"Payload":"\#(payload)","To":["username:bob"]\#(more)}"#
+    }
+
+    private func fetch(_ target: String, user: String = "bob", _ fixture: ServerFixture) async throws -> String? {
+        let response = try await fixture.send(.get, target, user: user)
+        #expect(response.status == .ok, "\(response.text)")
+        return try response.json["Payload"]?.text
+    }
+
+    @Test func eachDeviceGetsItsOwnWrappedKeyOnly() async throws {
+        let fixture = try await ServerFixture()
+        let path = try await fixture.post(Self.order(Self.payload(1...1000)))
+        // The second fetch of an event loop may come from its cache.
+        for number in [1, 2, 500, 999, 1000, 500, 500] {
+            #expect(
+                try await self.fetch("\(path)?key=\(Self.id(number))", fixture) == Self.payload([number]),
+                "\(number)"
+            )
+        }
+        for key in ["", "?key=", "?key=\(Self.id(1001))", "?key=x", "?key=\(Self.id(1))0"] {
+            #expect(try await self.fetch(path + key, fixture) == "\(Self.front).", "\(key)")
+        }
+        #expect(try await self.fetch(path, user: "paul", fixture) == "\(Self.front).", "the sender")
+        let target = "\(path)?key=\(Self.id(7))"
+        let marked = try await fixture.send(.patch, target, user: "bob", body: #"{"Read":true}"#).json
+        #expect(marked["Payload"]?.text == Self.payload([7]))
+    }
+
+    @Test func listsAndReadOncePayloadsAreCutToo() async throws {
+        let fixture = try await ServerFixture()
+        let clear = #"sealpost-e2e, "quoted""#
+        _ = try await fixture.post(Self.order(clear.replacing("\"", with: #"\""#)))
+        let path = try await fixture.post(Self.order(Self.payload(1...3)))
+        func listed(_ query: String) async throws -> [String?] {
+            let list = try await fixture.send(.get, "\(Paths.notifications)?\(query)", user: "bob").json
+            return try #require(list["Notifications"]?.elements).map { $0["Payload"]?.text }
+        }
+        #expect(try await listed("key=\(Self.id(2))") == [clear, Self.payload([2])])
+        #expect(try await listed("limit=10") == [clear, "\(Self.front)."])
+        let number = path.split(separator: "/").last ?? ""
+        #expect(try await listed("ids=\(number)&key=\(Self.id(3))") == [Self.payload([3])])
+        let once = try await fixture.post(Self.order(Self.payload(1...3), #","ReadOnce":true"#))
+        #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
+    }
+
+    @Test func wrappedKeysDoNotCountForTheLongestPayload() async throws {
+        let fixture = try await ServerFixture(settings: .forTests(\.maximumPayload, 400))
+        _ = try await fixture.post(Self.order(Self.payload(1...1000)))
+        let long = Self.front + String(repeating: "A", count: 400)
+        try await fixture.send(
+            .post,
+            Paths.notifications,
+            user: "paul",
+            body: Self.order(Self.payload([1], front: long))
+        ).expectProblem(.payloadTooLarge, "400 bytes")
+    }
+
+    @Test(arguments: [
+        "sealpost-e2e.", "sealpost-e2e.1", "\(Self.front).", Self.front, Self.payload(1...1001), Self.payload([2, 1]),
+        Self.payload([1, 1]), "\(Self.payload([1]))x", Self.payload([1]).replacing("kk", with: "k+"),
+        Self.payload([1], front: Self.front.replacing("1795000000", with: "later")),
+        Self.payload([1], front: Self.front.replacing("1795000000", with: "17950000000")),
+        Self.payload([1], front: Self.front.replacing(".Y29", with: "..Y29")),
+        Self.payload([1], front: Self.front.replacing(Self.sender, with: "s")),
+        Self.payload([1], front: Self.front.replacing("Y29", with: "Y 9")),
+    ])
+    func aMalformedPayloadIsRefused(payload: String) async throws {
+        let fixture = try await ServerFixture()
+        try await fixture.send(.post, Paths.notifications, user: "paul", body: Self.order(payload))
+            .expectProblem(.invalidMember, "end-to-end payload")
+    }
+
+    @Test func anAppThatRequiresEncryptionRefusesOtherPayloads() async throws {
+        let fixture = try await ServerFixture(settings: .forTests(\.endToEndApps, [.usual]))
+        for body in [#"{"Payload":"clear"}"#, #"{"Payload":{"a":1}}"#, #""clear""#, ""] {
+            try await fixture.send(.post, Paths.notifications, user: "paul", body: body)
+                .expectProblem(.encryptionRequired, "default")
+        }
+        _ = try await fixture.post(Self.order(Self.payload([1])))
+        let batch = #"{"Notifications":[{"Payload":1},\#(Self.order(Self.payload([1])))]}"#
+        let outcomes = try await fixture.send(.post, "\(Paths.notifications)/batch", user: "paul", body: batch).json
+        let statuses = outcomes["Outcomes"]?.elements.map { $0["Status"] }
+        #expect(statuses == [.number(digits: "400"), .number(digits: "201")])
+    }
+
+    // MARK: Keys
+
+    @Test func aDeviceSetsItsKeyAndASenderGetsIt() async throws {
+        let fixture = try await ServerFixture()
+        let alice = try await fixture.storage.user("alice")
+        let device = try await fixture.storage.addDevice(of: alice, handle: "aa", tags: ["news"])
+        let path = Paths.deviceKey(device.description)
+        let response = try await fixture.send(.put, path, body: #"{"Key":"sealpost-key.1.x_-"}"#)
+        #expect(response.status == .noContent)
+        let session = try await fixture.send(.get, Paths.currentSession).json
+        let account = try #require(session["Account"]?.text)
+        let devices = #"[{"Id":"\#(device)","Key":"sealpost-key.1.x_-"}]"#
+        let expected = #"{"Users":[{"Name":"alice","Account":"\#(account)","Devices":\#(devices)}]}"#
+        for expression in ["username:alice", "news", "news%20%26%26%20!beta"] {
+            #expect(try await fixture.send(.get, "\(Paths.keys)?to=\(expression)", user: "paul").text == expected)
+        }
+        #expect(try await fixture.send(.get, Paths.keys, user: "paul").text == #"{"Users":[]}"#)
+        #expect(try await fixture.send(.get, Paths.register).text.contains(#""Key":"sealpost-key.1.x_-""#))
+    }
+
+    @Test(arguments: [
+        "{}", #"{"Key":null}"#, #"{"Key":7}"#, #"{"Key":"x"}"#, #"{"Key":"sealpost-key.1\u0000"}"#,
+        #"{"Key":"sealpost-key.ä"}"#, #"{"Key":"sealpost-key.\#(String(repeating: "x", count: 2036))"}"#,
+    ])
+    func anotherKeyIsRefused(body: String) async throws {
+        let fixture = try await ServerFixture()
+        let device = try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "aa")
+        try await fixture.send(.put, Paths.deviceKey(device.description), body: body).expectProblem(
+            .invalidMember,
+            "Key"
+        )
+    }
+
+    @Test func anAudienceOfMoreThanAThousandDevicesIsRefusedWithWords() async throws {
+        let fixture = try await ServerFixture()
+        let alice = try await fixture.storage.user("alice")
+        for number in 0...1000 { try await fixture.storage.addDevice(of: alice, handle: "a\(number)", tags: ["all"]) }
+        try await fixture.send(.get, "\(Paths.keys)?to=all", user: "paul")
+            .expectProblem(.audienceTooLarge, "more than 1000 devices")
+        try await fixture.send(.get, "\(Paths.keys)?to=%26", user: "paul").expectProblem(
+            .invalidParameter,
+            "expression"
+        )
+        try await fixture.send(.get, "\(Paths.keys)?to=username:nora", user: "paul").expectProblem(.unknownUser, "nora")
+    }
+}
