@@ -160,9 +160,10 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PostgreSQL", "PushAPI", "PushApplication", "PushClient", "PushCore", "PushDelivery",
-                "PushPostgreSQL", "PushSQLite", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor",
-                "SocketHTTP", "sealpost", "sealpost-demo", cryptography, logging, yaml,
+                "CurlHTTP", "HTTPSignatures", "PostgreSQL", "PushAPI", "PushApplication", "PushClient", "PushCore",
+                "PushDelivery", "PushPostgreSQL", "PushSQLite", "PushServer", "PushSimulators", "PushStore",
+                "PushTesting", "Reactor", "SocketHTTP", "sealpost", "sealpost-demo", cryptography, httpTypes, lifecycle,
+                logging, yaml,
             ]
         ),
         // Runs the fuzzer's seeds once. The fuzzer itself is a package of its own, in `Fuzz`.

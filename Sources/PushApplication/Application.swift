@@ -55,6 +55,8 @@ package struct Application: Sendable {
             try self.parts.makeHistory(),
             try self.parts.makeLooks(),
         ]
+        // It ends after the services that record spans.
+        if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
         if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }

@@ -38,6 +38,8 @@ struct ApplicationParts: Sendable {
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
     let traces: RequestTraces
+    /// `nil` without a collector.
+    private let spans: SpanExport?
     let setup = SetupCode()
     private let connections = ConnectionCounts()
     /// Whether a backup is being written.
@@ -53,13 +55,15 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        self.traces = RequestTraces(sampling: configuration.loggedRequests)
         // Without a lane of looks the book records nothing.
         self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
         }
+        if let fault = configuration.tracingFault { logger.warning("tracing is off", metadata: ["reason": "\(fault)"]) }
+        let recorder = configuration.tracing.map { SpanRecorder(sampling: $0.every) }
+        self.traces = RequestTraces(sampling: configuration.loggedRequests, spans: recorder)
         self.clock = configuration.makeClock()
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
@@ -68,6 +72,7 @@ struct ApplicationParts: Sendable {
             looks: self.looks,
             workIsWaiting: self.workIsWaiting,
             keyringHasChanged: self.keyringHasChanged,
+            spans: recorder,
             now: self.clock.now,
             logger: logger
         )
@@ -75,6 +80,9 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        self.spans = try configuration.tracing.flatMap { [outboundLoop] tracing in
+            try recorder.map { try SpanExport(tracing, $0, on: outboundLoop) }
+        }
         self.issuer = try configuration.oidc.map { [outboundLoop] oidc in
             let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
             let egress = try oidc.isDirect ? Egress() : configuration.egress
@@ -117,6 +125,7 @@ struct ApplicationParts: Sendable {
         for sender in self.senders { await sender.setup.close() }
         await self.eventWebhook?.webhook.close()
         await self.issuer?.close()
+        await self.spans?.close()
         await self.store.close()
         self.loops.stop()
         self.outboundLoop.stop()
@@ -172,6 +181,11 @@ struct ApplicationParts: Sendable {
     /// `nil` without an issuer.
     func makeIssuerKeys() -> IssuerKeyService? {
         self.issuer?.makeService(logger: self.logger)
+    }
+
+    /// `nil` without a collector.
+    func makeSpanExport() -> SpanExportService? {
+        self.spans?.makeService(logger: self.logger)
     }
 
     var clockService: ClockService {
@@ -346,6 +360,7 @@ struct ApplicationParts: Sendable {
             }
             + self.eventSamples
             + self.issuerSamples
+            + [self.spans?.sample].compactMap(\.self)
             + [self.tls?.listsEnd].compactMap { $0 }.map { MetricSample(.revocationListExpiry, [:], Double($0)) }
             + self.expiries.flatMap { expiry in
                 let label: KeyValuePairs = ["credential": expiry.name]
@@ -394,11 +409,13 @@ extension StoreOptions {
         looks: LookBook,
         workIsWaiting: WakeUp,
         keyringHasChanged: WakeUp,
+        spans: SpanRecorder?,
         now: @escaping @Sendable () -> Date,
         logger: Logger
     ) {
         self.init()
         self.now = now
+        self.spans = spans
         // The store refuses a write before the handler's deadline: a client that got 503 must not
         // have written anything.
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3

@@ -15,6 +15,12 @@ package struct SQLiteDatabase: StorePlace {
 
     package var description: String { self.path }
 
+    package var fault: String? {
+        guard let system = NetworkFileSystem(of: self.path) else { return nil }
+        return "\(self.path) is on a network file system (\(system.type)), where two servers could destroy it; "
+            + "move it to a local disk, or use PostgreSQL"
+    }
+
     package func isMade() -> Bool {
         var status = stat()
         return stat(self.path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)

@@ -83,6 +83,7 @@ package final class SQLiteStore: Store {
                 space: DiskSpace(onEvent: options.onEvent),
                 notes: notes,
                 timeout: options.writeTimeout,
+                spans: options.spans,
                 events: options.onEvent
             )
             try self.writer.wipeAtStart()

@@ -25,6 +25,7 @@ package final class PushServer: Responder {
     private let pages: PageSessions
     private let strangersBodies: BodyMemory
     private let meters: RequestMeters
+    private let spans: SpanRecorder?
     let bodies: BodyCache
     private let now: @Sendable () -> Date
 
@@ -89,7 +90,8 @@ package final class PushServer: Responder {
                     poster: poster,
                     idempotency: idempotency,
                     settings: settings,
-                    failures: FailureReport(logger: logger)
+                    failures: FailureReport(logger: logger),
+                    reports: reports
                 )
             ),
             ListHandler(
@@ -206,6 +208,7 @@ package final class PushServer: Responder {
         )
         meters.show(self.routes.routes)
         self.meters = meters
+        self.spans = traces.spans
         self.origins = OriginPolicy(allowed: settings.allowedOrigins, names: settings.names)
         self.envelope = Envelope(
             signer: signer,
@@ -236,7 +239,7 @@ package final class PushServer: Responder {
     package func evictOldBodies() { self.bodies.evictOld() }
 
     package func respond(to request: Request) -> Reply {
-        let exchange = Exchange(request, self.meters)
+        let exchange = Exchange(request, self.meters, self.spans)
         let head = request.head
         do {
             let found = self.routes.match(head)
@@ -363,6 +366,19 @@ package final class PushServer: Responder {
     }
 
     private func run(
+        _ work: () async throws -> Response,
+        for context: RequestContext,
+        in exchange: Exchange
+    ) async -> Response {
+        guard let span = exchange.span else {
+            return await self.finish(work, for: context, in: exchange)
+        }
+        return await TraceContext.$current.withValue(span.context) {
+            await self.finish(work, for: context, in: exchange)
+        }
+    }
+
+    private func finish(
         _ work: () async throws -> Response,
         for context: RequestContext,
         in exchange: Exchange

@@ -138,6 +138,8 @@ package struct StoreOptions: Sendable {
     /// Called before each exchange with the servers that share the store. `false` skips the
     /// exchange, as if this server were stopped: for tests.
     package var mayExchange: @Sendable () -> Bool = { true }
+    /// Receives a span of each commit for a request whose trace is recorded; `nil`: none.
+    package var spans: SpanRecorder?
     /// The clock for times that the store writes by itself.
     package var now: @Sendable () -> Date = { Date() }
     /// Called from any thread; after `broken` no write is acknowledged.

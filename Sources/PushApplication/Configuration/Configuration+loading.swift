@@ -18,13 +18,13 @@ extension Configuration {
         let source = try ConfigurationSource(file: file, environment: environment)
         var configuration = Configuration()
         configuration.place = place
-        try configuration.read(ConfigurationSection(source: source, path: [], node: source.root))
+        try configuration.read(ConfigurationSection(source: source, path: [], node: source.root), environment)
         try source.finish()
         configuration.values = source.values
         return configuration
     }
 
-    private mutating func read(_ root: ConfigurationSection) throws {
+    private mutating func read(_ root: ConfigurationSection, _ environment: [String: String]) throws {
         try root.section("server") { try self.readServer($0) }
         try root.nonEmptyString("database", into: &self.database)
         if let fault = self.storePlace.fault { throw root.error("database", nil, fault) }
@@ -60,6 +60,7 @@ extension Configuration {
         try root.section("stream") { try $0.seconds("heartbeat", into: &self.server.streamHeartbeat) }
         self.server.alerts = try AlertPolicy(root.section("alerts"))
         self.proxy = try Proxy(root.section("proxy"))
+        self.tracing = try Tracing(root.section("tracing"), environment: environment, fault: &self.tracingFault)
         try root.section("senders") { section in
             // `null` disables the sender that a server has without a configuration.
             if try section.isNullSection("stream") { self.senders = [:] }

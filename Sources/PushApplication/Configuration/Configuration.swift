@@ -56,6 +56,10 @@ package struct Configuration: Sendable {
     ].compactMapValues(\.self)
     /// The issuer whose tokens sign in; `nil`: none.
     var oidc: OIDC?
+    /// The collector of spans; `nil`: none.
+    var tracing: Tracing?
+    /// Why a collector that the environment names for all programs is not used; `nil` otherwise.
+    var tracingFault: String?
     /// The proxy to the providers; `nil`: none.
     var proxy: Proxy?
     /// The senders that do not use the proxy.
@@ -178,7 +182,7 @@ extension Configuration {
 
     var usualAdminSocket: AdminSocket {
         let folder = self.serverFile.lastIndex(of: "/").map { self.serverFile[...$0] } ?? ""
-        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile)
+        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile, isUsual: true)
     }
 
     /// A file that the server's user owns.

@@ -3,14 +3,14 @@ internal import Synchronization
 /// Decides which requests and pushes have their log line at level `info`, and knows the traces of
 /// the newest notifications.
 ///
-/// It stays in memory: traces only help people to follow a request through the log, and are not
-/// worth a write. Any thread may use it.
+/// It stays in memory: traces only help people to follow a request through the log and through
+/// spans, and are not worth a write. Any thread may use it.
 package final class RequestTraces: Sendable {
     /// The largest number of notifications; above it the oldest are evicted.
     package static let limit = 50_000
 
     private struct State {
-        var traces: [NotificationID: TraceID] = [:]
+        var traces: [NotificationID: TraceContext] = [:]
         /// The notifications in the order of their posts, as a ring.
         var order: [NotificationID] = []
         var next = 0
@@ -22,9 +22,12 @@ package final class RequestTraces: Sendable {
     /// Whether any trace was recorded: most servers see no traces, and their pushes take no lock.
     private let isUsed = Atomic(false)
     private let state = Mutex(State())
+    /// `nil`: there is no collector of spans.
+    package let spans: SpanRecorder?
 
-    package init(sampling every: Int = 0) {
+    package init(sampling every: Int = 0, spans: SpanRecorder? = nil) {
         self.every = Atomic(every)
+        self.spans = spans
     }
 
     /// Changes the sampled share of requests.
@@ -47,7 +50,7 @@ package final class RequestTraces: Sendable {
     }
 
     /// Records the trace of the request that has posted a notification.
-    package func record(_ trace: TraceID, of notification: NotificationID) {
+    package func record(_ trace: TraceContext, of notification: NotificationID) {
         self.state.withLock { state in
             guard state.traces.updateValue(trace, forKey: notification) == nil else { return }
             if state.order.count < Self.limit { return state.order.append(notification) }
@@ -59,7 +62,7 @@ package final class RequestTraces: Sendable {
     }
 
     /// The trace of a notification that was posted to this server, unless it was evicted.
-    package func trace(of notification: NotificationID) -> TraceID? {
+    package func trace(of notification: NotificationID) -> TraceContext? {
         guard self.isUsed.load(ordering: .relaxed) else { return nil }
         return self.state.withLock { $0.traces[notification] }
     }

@@ -53,7 +53,7 @@ final class PostRuns: Sendable {
     // MARK: - Private
 
     private func run(_ run: PostGroup.Run) async throws -> [PostEnd]? {
-        try await self.store.write { tx in
+        try await self.store.writeUnmeasured { tx in
             tx.share(among: self.members.count)
             var group = try await PostGroup(self.members, run, isAlone: self.isAlone, by: self.store, tx)
             let ends = try await group.store()

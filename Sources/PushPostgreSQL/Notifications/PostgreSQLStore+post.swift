@@ -16,11 +16,13 @@ extension PostgreSQLStore {
     ) async throws -> [PostOutcome] {
         if posts.isEmpty { return [] }
         let member = PostMember(posts: posts, batch: batch, bounds: bounds, page: page)
-        guard member.joinsOthers else { return try await self.postAlone(member) }
-        switch await self.posts.end(of: member, work: { await self.store($0) }) {
-        case .outcomes(let outcomes): return outcomes
-        case .failed(let error): throw error
-        case .alone(let run, let last): return try await self.postAlone(member, from: run, last: last)
+        return try await self.measuringCommit {
+            guard member.joinsOthers else { return try await self.postAlone(member) }
+            switch await self.posts.end(of: member, work: { await self.store($0) }) {
+            case .outcomes(let outcomes): return outcomes
+            case .failed(let error): throw error
+            case .alone(let run, let last): return try await self.postAlone(member, from: run, last: last)
+            }
         }
     }
 

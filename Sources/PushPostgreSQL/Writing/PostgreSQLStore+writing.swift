@@ -16,6 +16,21 @@ extension PostgreSQLStore {
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {
+        try await self.measuringCommit { try await self.writeUnmeasured(traits, body) }
+    }
+
+    /// Runs a write of one caller, and leaves a span of it.
+    func measuringCommit<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        let span = self.options.spans?.beginCommit()
+        defer { if let span { self.options.spans?.endCommit(span, of: "postgresql") } }
+        return try await body()
+    }
+
+    /// Does the same as `write`, without a span: for a write of several callers.
+    func writeUnmeasured<Value: Sendable>(
+        _ traits: TransactionTraits = [],
+        _ body: @Sendable (WriteTransaction) async throws -> Value
+    ) async throws -> Value {
         let (value, epoch) = try await self.store(traits, body)
         if let epoch { try await self.membership.awaitEnd(epoch, atMost: self.options.writeTimeout) }
         return value

@@ -9,8 +9,9 @@ extension Diagnosis {
     /// `due`: when the push is due about which somebody asks. A paused lane does not send it
     /// earlier.
     func obstacle(in lane: Lane, due: Date? = nil) -> (cause: Cause, text: String)? {
-        if !self.platforms.contains(lane.platform) {
-            return (.noSender, "the server has no sender for \(lane.platform)")
+        guard self.pauses.hasSender(for: lane, among: self.platforms) else {
+            let place = self.platforms.contains(lane.platform) ? lane.description : lane.platform
+            return (.noSender, "the server has no sender for \(place)")
         }
         guard let pause = self.pauses[lane] ?? nil else { return nil }
         let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
