@@ -68,7 +68,7 @@ struct PostGroup {
         let senders = Set(posts.map(\.notification.sender)).sorted()
         let keys = requests.isEmpty ? nil : try IdempotencyKeys.opening(of: requests, isFirst: run == .first)
         let draw = try Self.draw(for: posts)
-        let direct = members.flatMap { member in member.posts.filter(member.isDirect) }
+        let direct = isAlone ? members.flatMap { member in member.posts.filter(member.isDirect) } : posts
         let search = direct.isEmpty ? nil : try Self.findDevices(of: direct, tx.streamLanes)
         let statements = try [keys, Self.lookUp(for: posts, senders), draw, search]
         var answers = try await tx.query(all: statements.compactMap { $0 }).makeIterator()
@@ -124,7 +124,7 @@ struct PostGroup {
     /// The devices of a direct post; `nil` for others, and for a post that does not fit a group
     /// after all: with too many devices, or with devices of users whom it does not name.
     private func devices(of post: NewPost, _ member: PostMember) -> [GroupDevice]? {
-        guard member.isDirect(post) else { return nil }
+        guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
         let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
         guard own.count <= AudienceWalk.page else { return nil }
@@ -166,14 +166,14 @@ struct PostGroup {
     private func insert(_ chosen: [Chosen]) async throws -> [(Chosen, (reach: Reach, hasWork: Bool))] {
         if chosen.isEmpty { return [] }
         for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
-        if let untaken = try Self.untakenInsertion(of: chosen) { self.tx.queryLast(untaken) }
         let insertion = try Self.insertion(of: chosen, self.store.sealing)
+        let untaken = try Self.untakenInsertion(of: chosen)
         let walked = chosen.filter { $0.devices == nil && !$0.isScheduled }
         guard !walked.isEmpty else {
-            self.tx.queryLast(insertion)
+            for statement in [insertion, untaken].compactMap({ $0 }) { self.tx.queryLast(statement) }
             return []
         }
-        let sequences = try await self.sequences(insertion)
+        let sequences = try await self.sequences(insertion, untaken)
         var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
         for post in walked {
             guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
@@ -189,9 +189,10 @@ struct PostGroup {
         return made
     }
 
-    private func sequences(_ insertion: Statement) async throws -> [Int64: Int64] {
+    private func sequences(_ insertion: Statement, _ untaken: Statement?) async throws -> [Int64: Int64] {
         do {
-            return try WriteTransaction.numbers(try await self.tx.query(all: [insertion])[0])
+            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
+            return try WriteTransaction.numbers(rows)
         } catch let error as DatabaseError where error.isOvertaking {
             throw Overtaken()
         }

@@ -91,10 +91,3 @@ extension AuditLink {
         self.init(number: row.integer(0), code: row.data(1))
     }
 }
-
-extension SealedAuditEntry {
-    /// Reads a row of `number, at, entry, chain`.
-    init(_ row: borrowing DirectRow) {
-        self.init(at: row.integer(1), entry: row.data(2), link: AuditLink(number: row.integer(0), code: row.data(3)))
-    }
-}

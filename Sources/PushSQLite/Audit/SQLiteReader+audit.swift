@@ -43,7 +43,7 @@ extension SQLiteReader {
         let entries = try db.all(
             prepared: "select number, at, entry, chain from audit where number > ? order by number limit 1000",
             start.number
-        ) { SealedAuditEntry($0) }
+        ) { try SealedAuditEntry($0) }
         if entries.isEmpty { return .end }
         var link = start
         for entry in entries {

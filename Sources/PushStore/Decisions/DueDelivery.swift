@@ -31,7 +31,7 @@ package struct DueDelivery: Sendable {
     let shared: RegistrationID?
 
     /// The columns, in a query that calls the outbox `c`, and `device` `v`.
-    package enum Column: Int32, CaseIterable, SelectedColumn {
+    package enum Column: Int32, SelectedColumn {
         case notification, device, user, attempts, isCancelled, cancelReason, dueAt, handle, isRetired, lane, claim
         case shared
 
