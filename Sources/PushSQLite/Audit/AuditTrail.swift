@@ -48,9 +48,8 @@ struct AuditTrail: Sendable {
                 where at < ?1 order by number desc limit 1
                 """,
             date.milliseconds,
-            limit,
-            decode: AuditLink.init
-        )
+            limit
+        ) { AuditLink($0) }
         guard let last else { return 0 }
         try db.run(
             prepared: "update audit_start set number = ?, chain = ?, mac = ?",
@@ -72,16 +71,13 @@ struct AuditTrail: Sendable {
 
     /// The link that the first entry is chained to, unchecked.
     static func start(_ db: Database) throws -> AuditLink {
-        try db.first(prepared: "select number, chain from audit_start", decode: AuditLink.init)
+        try db.first(prepared: "select number, chain from audit_start") { AuditLink($0) }
             ?? AuditLink(number: 0, code: Data())
     }
 
     /// The link of the newest entry; `nil` in an empty table.
     static func last(_ db: Database) throws -> AuditLink? {
-        try db.first(
-            prepared: "select number, chain from audit order by number desc limit 1",
-            decode: AuditLink.init
-        )
+        try db.first(prepared: "select number, chain from audit order by number desc limit 1") { AuditLink($0) }
     }
 }
 
