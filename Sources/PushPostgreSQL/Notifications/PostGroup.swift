@@ -6,9 +6,9 @@ internal import PushStore
 /// Posts of several callers, which one transaction stores by the same few statements.
 ///
 /// The group reads and locks the rows for all posts at once, in the order in which all
-/// transactions lock: the requests' keys, the accounts of the users whom the posts name, these
-/// users' counters of changes. The senders' usage comes last, since all posts of a sender wait for
-/// it. A refusal is the outcome of its post only.
+/// transactions lock: the accounts of the users whom the posts name, these users' counters of
+/// changes. The requests' keys and the senders' usage come last, since all posts of a sender wait
+/// for it. A refusal is the outcome of its post only.
 ///
 /// Other transactions wait for the rows that a group has locked. So it takes only two round trips:
 /// it reads and locks; it writes and commits. If a write conflicts, the run fails, and the group
@@ -66,17 +66,14 @@ struct PostGroup {
         let posts = members.flatMap(\.posts)
         let requests = members.flatMap(\.requests)
         let senders = Set(posts.map(\.notification.sender)).sorted()
-        let keys = requests.isEmpty ? nil : try IdempotencyKeys.opening(of: requests, isFirst: run == .first)
+        let keys = requests.isEmpty ? nil : try IdempotencyKeys.lookup(of: requests)
         let draw = try Self.draw(for: posts)
         let direct = isAlone ? members.flatMap { member in member.posts.filter(member.isDirect) } : posts
         let search = direct.isEmpty ? nil : try Self.findDevices(of: direct, tx.streamLanes)
         let statements = try [keys, Self.lookUp(for: posts, senders), draw, search]
         var answers = try await tx.query(all: statements.compactMap { $0 }).makeIterator()
         let rows = keys == nil ? nil : answers.next()
-        var facts = Facts(
-            keys: run == .first
-                ? try IdempotencyKeys(requests, found: rows) : try await IdempotencyKeys(tx, requests, rows)
-        )
+        var facts = Facts(keys: try IdempotencyKeys(requests, found: rows))
         if let rows = answers.next() { try facts.add(rows) }
         let drawn = draw == nil ? nil : answers.next()
         self.facts = facts
@@ -93,7 +90,6 @@ struct PostGroup {
         if self.run == .afterLoss, try await self.isAnyStored() {
             // This transaction has written the senders' usage. So its commit confirms the earlier
             // one's: PostgreSQL replicates them in order.
-            try self.facts.keys.write(self.tx)
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
