@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 CLIENT = ROOT / "Clients/java"
 sys.path.append(str(ROOT / "scripts"))
 
-from sealpost_e2e import api, listening, rig, tls
+from sealpost_e2e import api, listening, processes, receiver, rig, tls
 
 PROGRAM = pathlib.Path(os.environ.get("SEALPOST_PROGRAM", ROOT / ".build/debug/sealpost"))
 # The number of notifications that are sent in batches through the proxy.
@@ -117,6 +117,31 @@ class JavaTests(unittest.TestCase):
         expected = [f"single {number}" for number in range(200)] + [f"many {number}" for number in range(MANY)]
         self.assertEqual(self.received(server, "bob"), collections.Counter(expected))
         self.assertEqual(self.received(server, "carol")["once"], 1)
+
+    def test_messages_of_a_real_server_are_verified(self):
+        server = rig.Rig(PROGRAM, "publisher")
+        self.addCleanup(server.__exit__)
+        certificate, key = tls.make_certificate(server.folder)
+        hook = receiver.Receiver(certificate, key, receiver.accept)
+        self.addCleanup(hook.close)
+        secret = receiver.write_secret(server.folder / "hook.secret")
+        own = f"url: 'https://localhost:{hook.port}/', secretFile: {secret}, caFile: {certificate}"
+        (server.folder / "sealpost.yaml").write_text(f"senders: {{hook: {{type: webhook, {own}}}}}\nevents: {{webhook: {{{own}}}}}\n")
+        server.serve()
+        connection = server.connect()
+        device = api.ask(connection, "POST", "/api/register")
+        api.ask(connection, "PUT", f"/api/register/{device}", {"Platform": "hook", "Handle": "room-7"})
+        code = hook.code("room-7")
+        api.ask(connection, "POST", f"/api/register/{device}/confirmation", code)
+        id = api.post(connection, {"Payload": "x"})
+        connection.close()
+        lines = [f"confirmation {code}", f"push {id} room-7", f"accepted {id}"]
+        processes.wait_until(lambda: any(f'"Notification":{id}'.encode() in request for request in list(hook.requests)), 60, "the event")
+        names = [self.folder / f"{number}.request" for number in range(len(hook.requests))]
+        for name, request in zip(names, hook.requests):
+            name.write_bytes(request)
+        printed = processes.run(*JAVA, "-cp", f"{self.jar}:{self.folder / 'tests'}", "sealpost.backend.Received", secret, *names)
+        self.assertLessEqual(set(lines), set(printed.splitlines()))
 
     def test_the_code_of_the_readme_runs(self):
         server, token = self.serve(EVENTS_KEEP="7d")
