@@ -116,8 +116,8 @@ private struct ShardState {
     private static let maximumForgotten = 4096
 
     var entries = BoundedTable<CredentialCache.Key, Entry>(limit: Self.maximumEntries)
-    /// The epochs that began with an eviction. They are dropped as slowly as entries, so that each
-    /// outlives all entries from before it.
+    /// The epochs that began with an eviction. Each stays at least as long as the entries that are
+    /// older than it.
     private var forgotten = BoundedTable<Forgotten, Int>(limit: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
     /// Callers that were read before this epoch are not cached.
