@@ -2,7 +2,7 @@
 package enum CryptoKitError: Error, Hashable {
     case incorrectKeySize
     case incorrectParameterSize
-    /// The text was changed or forged, or was sealed with another key.
+    /// The text was changed or forged, or was encrypted with another key.
     case authenticationFailure
     /// The input is not a key, or not of this kind.
     case invalidParameter

@@ -363,7 +363,7 @@ import Testing
         #expect(try self.probe(2, 7).rank - before == (row.countsForAddress ? 1 : 0))
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test mutating func memoryIsBounded() {
         for number in 0..<UInt64(120_000) {

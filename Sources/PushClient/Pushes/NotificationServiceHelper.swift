@@ -133,8 +133,8 @@ public final class NotificationServiceHelper: Sendable {
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
         await self.fill(item, &content)
-        // The badge is the icon's number, not this notification's: it is read after the item is
-        // cached.
+        // The badge counts all unread notifications, so the helper reads it after it has cached
+        // this one.
         if let badge = await self.count(client, among: clients) { content.badge = badge }
         return content
     }

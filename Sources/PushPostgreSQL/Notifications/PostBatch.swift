@@ -16,12 +16,12 @@ extension NewPost {
 /// the requests' keys, the accounts of the users whom they name, these users' counters of changes.
 /// The sender's usage comes last, since all posts of a sender wait for it.
 struct PostBatch {
-    /// Other posts of the sender, which were committed meanwhile, have reached its bounds.
+    /// Other posts of the sender, which were committed meanwhile, have reached its limits.
     struct Overtaken: Error {}
 
     /// The run of the transaction.
     enum Run: Sendable {
-        /// Checks the bounds at the end, and throws `Overtaken` if the posts exceed them.
+        /// Checks the limits at the end, and throws `Overtaken` if the posts exceed them.
         case first
         /// Other posts of the sender wait for this transaction before it stores anything.
         case overtaken

@@ -9,7 +9,7 @@ struct Usage: Sendable {
 }
 
 extension StorageBounds {
-    /// Whether a user with this usage is within the bounds.
+    /// Whether a user with this usage is within the limits.
     func allow(_ usage: Usage) -> Bool {
         usage.notifications <= Int64(self.notifications) && usage.bytes <= Int64(self.bytes)
     }

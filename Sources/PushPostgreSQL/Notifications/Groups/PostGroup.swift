@@ -236,7 +236,7 @@ struct PostGroup {
 }
 
 extension DatabaseError {
-    /// Whether an id or a key was taken meanwhile, or a bound was reached: see
+    /// Whether an id or a key was taken meanwhile, or a limit was reached: see
     /// `PostGroup.usageAdditionWithinBounds`.
     fileprivate var isOvertaking: Bool { self.code == "23505" || self.code == "22003" }
 }
