@@ -42,11 +42,11 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
     AuditReader, KeyReader
 {
-    /// The same for the reads at the start of each fetch, if the store can answer them without
-    /// waiting; otherwise `nil`.
+    /// The reader for the start of each fetch, if the store can answer without waiting; otherwise
+    /// `nil`.
     var immediate: (any ImmediateReader)? { get }
 
-    /// The same if the store answers them in groups; otherwise `nil`.
+    /// The reader for the start of each fetch, if the store answers in groups; otherwise `nil`.
     var gathering: (any GatheringReader)? { get }
 }
 

@@ -147,7 +147,7 @@ extension ConfigurationSection {
         }
     }
 
-    /// The same if the operator must choose, because each choice has its price.
+    /// The envelope, which the operator must choose, because each choice has its price.
     fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
         if let envelope = try self.appleEnvelope(key, or: ["voip"]) { return envelope }
         throw self.error(

@@ -30,8 +30,8 @@ struct IdempotencyKeys {
         try await self.init(tx, requests, rows)
     }
 
-    /// The same after the statement `reservation`, which has returned these rows; `nil`: there
-    /// were no requests.
+    /// Reads the `rows` that the statement `reservation` has returned; `nil` if there were no
+    /// requests.
     init(_ tx: WriteTransaction, _ requests: [Reserved], _ rows: Rows?) async throws {
         let reserved = Set(try rows?.map { try $0.data(0) } ?? [])
         (self.reserved, self.free) = (reserved, [])

@@ -134,7 +134,7 @@ extension PostGroup {
         )
     }
 
-    /// The same, but fails if a sender then exceeds the given maximum.
+    /// Adds the usage, and fails if a sender then exceeds the given maximum.
     static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
         if most.isEmpty { return try Self.adding(added) }
         return try Statement(
@@ -232,8 +232,8 @@ extension PostGroup {
         )
     }
 
-    /// The same for a first run, which fails (23505) if an id is taken; so the order of its parts
-    /// does not matter.
+    /// The insertion for a first run, which fails (23505) if an id is taken. So the order of its
+    /// parts does not matter.
     static func insertionOfAll(_ chosen: [Chosen], _ recipients: [GroupRecipient]) throws -> [Statement] {
         let pushes = chosen.flatMap(\.pushes)
         let all = try Statement(
@@ -306,8 +306,8 @@ extension PostGroup {
 
     static func seeds(_ rows: Rows) throws -> Set<Int64> { Set(try rows.map { try $0.integer(0) }) }
 
-    /// The same as `PostBatch.insertion`, for a group. A seed distinguishes a notification from
-    /// another one with its id, in the table or in the same group.
+    /// The insertion of `PostBatch.insertion`, for a group. A seed distinguishes a notification
+    /// from another one with its id, in the table or in the same group.
     static let insertion = """
         with n as (
             \(notificationInsertion)
