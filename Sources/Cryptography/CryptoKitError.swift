@@ -1,4 +1,4 @@
-/// Why an operation failed, under CryptoKit's names. It never quotes its input.
+/// The reason why an operation failed, under CryptoKit's names. It never quotes its input.
 package enum CryptoKitError: Error, Hashable {
     case incorrectKeySize
     case incorrectParameterSize

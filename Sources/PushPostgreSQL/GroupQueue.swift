@@ -11,7 +11,7 @@ protocol GroupMember: Sendable {
 protocol GroupEnd: Sendable {
     static func failed(_ error: StoreError) -> Self
 
-    /// Why the member failed, if it did.
+    /// The reason why the member failed, if it did.
     var failure: StoreError? { get }
 }
 
@@ -82,7 +82,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Waits until another caller's group has done this seat's work, or until this caller must
-    /// lead the next group: then the seat has no end. Resumes the caller once.
+    /// lead the next group: then the seat has no outcome. Resumes the caller once.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller
         // Resuming a task only enqueues it, so it may be done under the lock.

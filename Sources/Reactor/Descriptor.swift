@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a wait ended without readiness.
+/// The reason why a wait ended without readiness.
 package enum WaitError: Error, Hashable {
     case timedOut
     case cancelled

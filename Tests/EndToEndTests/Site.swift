@@ -170,7 +170,7 @@ struct Site: Sendable {
         try await self.curl(path, as: user, password: password, port: port, options: options)
     }
 
-    /// Does the same; `curl` must end with `code`. 18 is a truncated answer.
+    /// Sends a request with `curl`, which must end with `code`. 18 is a truncated answer.
     func curl(
         _ path: String,
         as user: String = "alice",

@@ -28,7 +28,8 @@ import Testing
         }
     }
 
-    /// Does the same with the right password.
+    /// Tries the right password. Returns the seconds to wait, or `nil` if the limiter admitted the
+    /// attempt.
     private mutating func signIn(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address, password: 1), now: self.now) {
         case .mayTry(let attempt):

@@ -38,8 +38,8 @@ public final class NotificationServiceHelper: Sendable {
     private let limit: Duration
     private let badge: (@Sendable (PushClient) async -> Int?)?
     private let fill: Fill
-    /// The contents that are not delivered yet. A lock, because the system calls from threads of
-    /// its own.
+    /// The contents that are not delivered yet. A lock protects it, because the system calls from
+    /// threads of its own.
     private let pending = Locked<[UUID: Delivery]>([:])
 
     /// Each push calls `clients`, which returns one client for each account that is signed in.

@@ -25,8 +25,8 @@ struct PostBatch {
         case first
         /// Other posts of the sender wait for this transaction before it stores anything.
         case overtaken
-        /// As `overtaken`, after the connection was lost during the first run's commit. Stores
-        /// nothing if that run has stored anything.
+        /// The posts were overtaken, and the connection was lost during the first run's commit.
+        /// Stores nothing if that run has stored anything.
         case afterLoss
     }
 

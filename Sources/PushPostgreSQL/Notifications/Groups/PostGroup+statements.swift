@@ -108,8 +108,9 @@ extension PostGroup {
         union all select n.id, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
-    /// will be stored. So it draws, for each user, one number for each post that names the user.
+    /// Draws change numbers, as `WriteTransaction.draw` does, before the users of the names are
+    /// known, and which of the posts will be stored. So it draws, for each user, one number for
+    /// each post that names the user.
     static func draw(for posts: [NewPost]) throws -> Statement {
         var counts: [Data: Int] = [:]
         for post in posts { for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 } }
