@@ -39,7 +39,7 @@ struct IdempotencyKeys {
         if !earlier.isEmpty { self.stored = try await Self.stored(tx, Array(earlier)) }
     }
 
-    /// For a first run, after the statement `lookup`, which has returned these rows. Throws
+    /// Reads the rows that the statement `lookup` of a first run has returned. Throws
     /// `PostBatch.Overtaken` if a row is too old to count and must be replaced.
     init(_ requests: [Reserved], found rows: Rows?) throws {
         let found = try rows.map(Self.stored) ?? [:]

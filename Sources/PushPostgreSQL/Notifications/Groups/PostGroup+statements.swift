@@ -51,8 +51,9 @@ struct GroupRecipient {
 }
 
 extension NewPost {
-    /// Whether the post is for users whom it names, and all their devices, now. Then it locks
-    /// nothing else before these users' counters, which all posts of a group lock first.
+    /// Whether the post can join a group: it names its users, goes to all their devices, and is
+    /// not scheduled. Such a post needs no lock before the locks of its users' counters, which are
+    /// the first ones of a group.
     var joinsOthers: Bool {
         let (notification, audience) = (self.notification, self.notification.audience)
         return notification.sendAt == nil && notification.collapseID == nil && audience.platforms == nil

@@ -215,9 +215,9 @@ struct PostGroup {
         }
     }
 
-    /// Writes the usage last, since all posts of a sender wait for it. Only a first run can have
-    /// been overtaken. Later runs have it locked; if they exceed one member's bounds, another
-    /// member's are wider.
+    /// Writes the usage last, since all posts of a sender wait for its row. Other transactions can
+    /// overtake only the first run, because later runs have locked the row. A later run that
+    /// exceeds one member's limits is within another member's.
     private func write(_ added: [Int64: Usage]) throws {
         if added.isEmpty { return }
         let added = added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }
