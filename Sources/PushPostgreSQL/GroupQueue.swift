@@ -99,7 +99,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Leads a group of the seat's caller, whose turn it is, and of the callers that wait.
-    /// Afterwards the seat has its end, too.
+    /// Afterwards the seat has its outcome, too.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()

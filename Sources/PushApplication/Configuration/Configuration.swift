@@ -95,8 +95,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// In a folder `admin` next to the database, or next to the keyring if the database is on
-        /// a server.
+        /// The socket is in a folder `admin` next to the database, or next to the keyring if the
+        /// database is on a server.
         case beside
         case at(String)
         case off

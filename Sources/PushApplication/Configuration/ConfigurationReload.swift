@@ -11,8 +11,8 @@ import Synchronization
 package final class ConfigurationReload: Sendable {
     /// Keys, or beginnings of keys, that take effect without a restart.
     static let reloaded = ["quotas", "server.limits", "log.level", "log.requests"]
-    /// Keys with such a beginning that need a restart: the database and the TLS handshakes were
-    /// set up with these times.
+    /// Keys of these sections that need a restart, because the database and the TLS handshakes use
+    /// the values from the start.
     static let exceptions: Set = ["server.limits.handlerTimeout", "server.limits.handshakeTimeout"]
 
     private let started: Configuration

@@ -46,8 +46,8 @@ struct Leasing {
             case .send(let push):
                 switch pace?.decide(delivery, now: self.now) ?? .send {
                 case .send: leased.append(self.leased(delivery, push, pace))
-                // The reason marks such a push, which is no longer needed once the device has
-                // fetched.
+                // The reason marks a push that waits for its interval: it is no longer needed once
+                // the device has fetched.
                 case .wait(let date): waits.append((key, date))
                 case .replace:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))

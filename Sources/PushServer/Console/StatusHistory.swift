@@ -2,7 +2,7 @@ package import Foundation
 package import PushStore
 internal import Synchronization
 
-/// The counts of posts, pushes and fetches in the last hour, step by step. In memory only: a
+/// The counts of posts, pushes and fetches in the last hour, step by step. It is in memory only: a
 /// restart begins with none.
 ///
 /// Pushes are those of all servers that share the database; posts and fetches are those of this

@@ -6,7 +6,7 @@ internal import PushStore
 extension Diagnosis {
     /// The reason why a lane sends no pushes now; `nil` if it does.
     ///
-    /// `due`: when the push is due about which somebody asks. A paused lane does not send it
+    /// `due` is the time at which the explained push is due. A paused lane does not send it
     /// earlier.
     func obstacle(in lane: Lane, due: Date? = nil) -> (cause: Cause, text: String)? {
         if !self.platforms.contains(lane.platform) {

@@ -25,8 +25,8 @@ final class CredentialCache: Sendable {
 
     private static let halfLife: TimeInterval = 150
     private let shards = (0..<shardCount).map { _ in Shard() }
-    /// Under a random key of its own, so that memory holds no hash from which somebody could guess
-    /// a password.
+    /// The hash with a random key of its own, so that memory holds no hash from which somebody
+    /// could guess a password.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     /// The key of a name and a password from an address; valid for the lifetime of the process.

@@ -166,7 +166,7 @@ extension PostGroup {
         returning user_id, notifications, bytes
         """
 
-    /// Fails with a number out of range (22003) if a bound is exceeded.
+    /// Fails with a number out of range (22003) if a limit is exceeded.
     static let usageAdditionWithinBounds = """
         with t as materialized (
             select t.* from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
