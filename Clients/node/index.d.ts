@@ -211,8 +211,8 @@ export class Publisher {
   /** Replaces the tags that are assigned to a user. The token needs the scope `manage`. */
   setTags(user: string, tags: readonly string[], options?: CallOptions): Promise<void>;
   /**
-   * The JSON of any call of the API, with the API's own names. A `POST` is retried if it has a
-   * key.
+   * Sends any request of the API, and returns the answer's JSON with the API's own names. Retries a
+   * `POST` if it has a key.
    */
   call(method: string, path: string, options?: SendOptions & {body?: unknown; query?: Record<string, string | number>}): Promise<any>;
 }
