@@ -673,8 +673,7 @@ export function readItem(answer, id) {
  * A page of the list: `items` with `isStorable`, `deleted`, `cursor`, `hasMore`. A list of some
  * `ids` has no cursor.
  *
- * If an answer must not be stored and no item is the reason for that, no payload of the page is
- * stored.
+ * If the answer forbids storing and no item of it does, the client stores no payload of the page.
  */
 export function readPage(answer, {ids} = {}) {
   const [list, gone, cursor, hasMore] = ['notifications', 'deleted', 'cursor', 'more'].map(name => member(answer.json, name));
@@ -1299,7 +1298,7 @@ const indexed = (value, row) => ({
 });
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
- * Times have seconds, and ids are random. Within a second the server's list decides; notifications
+ * Times are in whole seconds, and ids are random. Within a second the server's list decides; notifications
  * that it has not listed yet come last, as they arrived.
  */
 const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)

@@ -64,7 +64,7 @@ package struct SQLiteDatabase: StorePlace {
         try self.inspect(RunningCopy())
     }
 
-    /// Does the same, but throws once `copy` is interrupted.
+    /// Inspects the database, and throws once `copy` is interrupted.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         let (damage, applied, moved, tallies) = try self.readOnly(copy) { db in
             let damage = try db.all(prepared: "pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }

@@ -156,7 +156,7 @@ package protocol KeyStore: Sendable {
     /// `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in use.
     func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
-    /// Why the keyring's first key does not encrypt yet; `nil` if it does.
+    /// The reason why the keyring's first key does not encrypt yet; `nil` if it does.
     var keyWait: KeyWait? { get }
 
     /// Stores how many values were encrypted; if that fails, the next call counts them.
