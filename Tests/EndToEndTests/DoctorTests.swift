@@ -248,6 +248,18 @@ import Testing
         #expect(doctor.findings(in: full).map(\.description) == ["fail server: the disk is full"])
     }
 
+    @Test func aLaneThatItsSenderHasNoLongerIsReported() throws {
+        let json = #"""
+            {"StartedAt":"S","Troubles":[],"Lanes":[{"Name":"stream","Pending":9,"HasSender":true,"Pause":null},
+            {"Name":"stream/old","Pending":2,"HasSender":false,"Pause":null},
+            {"Name":"stream/empty","Pending":0,"HasSender":false,"Pause":null},
+            {"Name":"gone","Pending":1,"HasSender":false,"Pause":null}]}
+            """#
+        let findings = Doctor(configuration: self.configuration).findings(in: try JSONValue(reading: Array(json.utf8)))
+        let end = "which has no sender; configure the sender again, or they expire"
+        #expect(findings.map(\.description) == ["warn senders.stream: 2 pushes wait in the lane stream/old, \(end)"])
+    }
+
     @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {
         var doctor = self
         let origins = ["https://app.example", "http://localhost:3000", "http://app.example"]
