@@ -54,6 +54,7 @@ package struct Migration: Sendable {
         Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
         Migration(name: "M0017_failed", sql: String(decoding: PackageResources.M0017_failed_sql, as: UTF8.self)),
         Migration(name: "M0018_viewer", sql: String(decoding: PackageResources.M0018_viewer_sql, as: UTF8.self)),
+        Migration(name: "M0019_look", sql: String(decoding: PackageResources.M0019_look_sql, as: UTF8.self)),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -120,6 +121,13 @@ package struct Migration: Sendable {
         Migration(
             name: "P0012_viewer",
             sql: String(decoding: PackageResources.P0012_viewer_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before enqueue no looks. A look that waits when its device registers elsewhere is sent as a
+        // notification by such a server, so the operator sets `lookInterval` after all servers are replaced.
+        Migration(
+            name: "P0013_look",
+            sql: String(decoding: PackageResources.P0013_look_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

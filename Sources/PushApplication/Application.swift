@@ -53,6 +53,7 @@ package struct Application: Sendable {
             self.parts.clockService,
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
+            try self.parts.makeLooks(),
         ]
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
@@ -126,6 +127,7 @@ extension DayKeyService: Service {}
 extension DeliveryService: Service {}
 extension EventDelivery: Service {}
 extension LimitService: Service {}
+extension LookService: Service {}
 extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}

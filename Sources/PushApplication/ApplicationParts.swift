@@ -32,6 +32,8 @@ struct ApplicationParts: Sendable {
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
     let streams = StreamHub()
+    /// The changes that devices must show.
+    let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
@@ -52,6 +54,8 @@ struct ApplicationParts: Sendable {
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
         self.traces = RequestTraces(sampling: configuration.loggedRequests)
+        // Without a lane of looks the book records nothing.
+        self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
@@ -61,6 +65,7 @@ struct ApplicationParts: Sendable {
         let options = StoreOptions(
             configuration,
             streams: self.streams,
+            looks: self.looks,
             workIsWaiting: self.workIsWaiting,
             keyringHasChanged: self.keyringHasChanged,
             now: self.clock.now,
@@ -179,6 +184,20 @@ struct ApplicationParts: Sendable {
         )
     }
 
+    /// Throws `StoreError`.
+    func makeLooks() throws -> LookService {
+        let (ids, now) = (NotificationIDs(bits: self.configuration.idBits), self.clock.now)
+        return LookService(
+            store: self.store,
+            reader: try self.store.makeReader(),
+            book: self.looks,
+            makeID: { ids.draw(at: now()) },
+            workIsWaiting: self.workIsWaiting,
+            logger: self.logger,
+            now: now
+        )
+    }
+
     func makeRetention() -> RetentionService {
         RetentionService(
             store: self.store,
@@ -237,6 +256,7 @@ struct ApplicationParts: Sendable {
             ),
             signingKeys: self.signingKeys,
             streams: self.streams,
+            looks: self.looks,
             settlements: self.settlements,
             schedule: self.schedule,
             logger: self.logger,
@@ -357,6 +377,7 @@ extension StoreOptions {
     fileprivate init(
         _ configuration: Configuration,
         streams: StreamHub,
+        looks: LookBook,
         workIsWaiting: WakeUp,
         keyringHasChanged: WakeUp,
         now: @escaping @Sendable () -> Date,
@@ -369,6 +390,9 @@ extension StoreOptions {
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
+        self.streamLanes.formUnion(self.streamLanes.map { Lane(stored: $0).ofLooks.description })
+        self.looks = configuration.looks
+        self.lookBook = looks
         self.tags = configuration.tags
         self.release = Version.current
         self.dayChain = DayKeyFile(configuration.dayKeys)
@@ -382,6 +406,20 @@ extension StoreOptions {
             // Another key encrypts from now on.
             if case .keySeals = event { keyringHasChanged() }
         }
+    }
+}
+
+extension Configuration {
+    /// The lanes whose devices get looks, with their intervals.
+    fileprivate var looks: [String: Duration] {
+        var looks: [String: Duration] = [:]
+        for (name, sender) in self.senders {
+            guard let interval = sender.lookInterval else { continue }
+            for environment in PushEnvironment.allCases {
+                looks[Lane(name, in: environment).description] = .seconds(interval)
+            }
+        }
+        return looks
     }
 }
 

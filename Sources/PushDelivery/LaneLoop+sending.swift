@@ -61,7 +61,8 @@ extension LaneLoop {
                 await self.retire(delivery, reason: failure.reason, since: since)
             }
         }
-        return delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
+        let settlement = delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
+        return self.lane.lane.isOfLooks ? delivery.state.settlementOfLook(settlement) : settlement
     }
 
     /// Moves a device that is unknown in this environment to the other one, where the push
@@ -136,7 +137,7 @@ extension LaneLoop {
             let id = try await self.store.retire(
                 device: delivery.device,
                 handle: delivery.push.handle,
-                in: self.lane.lane,
+                in: self.lane.lane.ofDevices,
                 reason: reason,
                 since: since,
                 now: self.now()

@@ -35,6 +35,17 @@ package struct LaneSettings: Sendable {
         self.interval = interval
         self.otherEnvironment = otherEnvironment
     }
+
+    /// The lane of looks at the devices of this lane, which `sender` sends without showing
+    /// anything. It has a tenth of the rate, so that notifications have the rest.
+    package func ofLooks(by sender: any PushSender) -> LaneSettings {
+        LaneSettings(
+            self.lane.ofLooks,
+            sender: sender,
+            concurrency: min(self.concurrency, 100),
+            rate: self.rate.map { max(1, $0 / 10) }
+        )
+    }
 }
 
 /// Settings for leasing pushes from the outbox and settling them.

@@ -19,6 +19,7 @@ package final class SQLiteStore: Store {
     let changes: ChangeNumbers
     let pusher: Pusher
     let removals = RemovalClock()
+    let lookBook: LookBook
     /// How many exchanges of the keyring have begun.
     let exchanges = Atomic(0)
 
@@ -71,8 +72,10 @@ package final class SQLiteStore: Store {
                 changes: self.changes,
                 tags: options.tags,
                 notes: notes,
-                isAway: { options.isAway($0, $1) }
+                isAway: { options.isAway($0, $1) },
+                looks: options.looks.mapValues(LookPlan.init)
             )
+            self.lookBook = options.lookBook
             self.writer = try Writer(
                 connection,
                 wiper: wiper,

@@ -37,6 +37,7 @@ package final class PushServer: Responder {
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
+        looks: LookBook = LookBook(),
         settlements: SettlementWatch = SettlementWatch(),
         schedule: ReleaseSchedule = ReleaseSchedule(),
         logger: Logger,
@@ -93,6 +94,7 @@ package final class PushServer: Responder {
             ),
             ListHandler(
                 store: store,
+                looks: looks,
                 pool: lists,
                 tags: tags,
                 // A list of another form needs another key name: the cursor is the validator of
@@ -103,9 +105,9 @@ package final class PushServer: Responder {
                 maxAge: settings.listMaxAge,
                 startedAt: startedAt
             ),
-            TakingHandler(store: store, visible: visible),
-            ReadStateHandler(store: store, visible: visible),
-            DeletionHandler(store: store, visible: visible, bodies: bodies),
+            TakingHandler(store: store, visible: visible, looks: looks),
+            ReadStateHandler(store: store, visible: visible, looks: looks),
+            DeletionHandler(store: store, visible: visible, bodies: bodies, looks: looks),
             DeliveryReportHandler(reports: reports, visible: visible),
             RecipientHandler(reports: reports, visible: visible),
             FailureHandler(reports: reports),

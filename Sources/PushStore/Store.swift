@@ -107,6 +107,11 @@ package struct StoreOptions: Sendable {
     package var streamLanes: Set<String> = []
     /// The streams that are open in this process.
     package var streams = StreamHub()
+    /// The lanes whose devices get looks, each with the shortest time between two looks of a
+    /// device.
+    package var looks: [String: Duration] = [:]
+    /// Receives the changes that the store makes by itself.
+    package var lookBook = LookBook()
     /// The tags of devices that count.
     package var tags = TagPolicy()
     /// Whether a database that was moved to another place is opened all the same, to be read.

@@ -45,6 +45,46 @@ import Testing
         }
     }
 
+    @Test func aChangeAtAnotherServerReachesAStream() async throws {
+        let database = try PostgreSQLCluster.shared.newDatabaseText()
+        try await Stack.run { configuration in
+            configuration.database = database
+            configuration.senders = Configuration().senders
+            configuration.streamHeartbeat = .seconds(3600)
+        } _: { stack in
+            let keyring = try KeyringFile(stack.folder.file("keyring")).load()
+            var configuration = Configuration()
+            configuration.database = database
+            configuration.place = Configuration.place(of:)
+            configuration.dayKeys = stack.folder.file("day-keys")
+            var options = StoreOptions()
+            options.streamLanes = ["stream", "stream/look"]
+            options.announcedLanes = options.streamLanes
+            options.looks = ["stream": .seconds(1)]
+            let other = try configuration.storePlace.open(keyring, options)
+            let loop = try EventLoop(index: 0)
+            try await withTaskExecutorPreference(loop) {
+                let streams = StreamTests.Streams(stack: stack, loop: loop)
+                _ = try await streams.register()
+                let client = try await streams.listen()
+                let name = try #require(Username("alice"))
+                let alice = try #require(try await other.makeReader().user(named: name))
+                // The stream's row may be written a moment after its greeting.
+                try await eventually {
+                    try await other.enqueueLooks(
+                        [LookOrder(user: alice.id)],
+                        makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
+                        now: Date()
+                    )
+                }
+                // Without an id the client continues after the last notification.
+                #expect(try await client.event().hasPrefix("data: {\"secureId\":\""))
+            }
+            loop.stop()
+            await other.close()
+        }
+    }
+
     private func end(_ ending: Ending, in store: any Store) async throws {
         let (alice, now) = (try #require(Username("alice")), Date())
         let change: UserChange =

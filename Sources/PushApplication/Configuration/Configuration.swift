@@ -222,6 +222,36 @@ enum SenderConfiguration: Sendable, Hashable {
     /// Server-sent events at this server itself.
     case stream
 
+    /// The shortest time between two pushes that tell a device of the sender to sync, in seconds;
+    /// `nil`: its devices get none.
+    var lookInterval: Int? {
+        switch self {
+        case .apns(let apns): apns.lookInterval
+        case .fcm(let fcm): fcm.lookInterval
+        case .wns(let wns): wns.lookInterval
+        // A browser must show something for each push, and a receiver has no screen.
+        case .webPush, .webhook: nil
+        case .stream: 1
+        }
+    }
+
+    /// The sender of the same devices whose pushes show nothing; `nil`: no such sender exists.
+    var silent: SenderConfiguration? {
+        switch self {
+        case .apns(var apns):
+            (apns.envelope, apns.connections, apns.lookInterval) = (.background, 1, nil)
+            return .apns(apns)
+        case .fcm(var fcm):
+            if fcm.apple != nil { fcm.apple = .background }
+            (fcm.android, fcm.connections, fcm.lookInterval) = (.data, 1, nil)
+            return .fcm(fcm)
+        case .wns(var wns):
+            (wns.content, wns.connections, wns.lookInterval) = (.raw, 1, nil)
+            return .wns(wns)
+        case .webPush, .webhook, .stream: return nil
+        }
+    }
+
     var isStream: Bool { if case .stream = self { true } else { false } }
 
     struct APNs: Sendable, Hashable {
@@ -242,6 +272,8 @@ enum SenderConfiguration: Sendable, Hashable {
         /// Seconds between two background pushes to one device; only the latest of the pushes due
         /// meanwhile is sent.
         var backgroundInterval = 1200
+        /// See `SenderConfiguration.lookInterval`.
+        var lookInterval: Int?
     }
 
     /// Apple's sandbox, with a key of its own or the sender's.
@@ -276,6 +308,7 @@ enum SenderConfiguration: Sendable, Hashable {
         /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute,
         /// which also counts refused pushes.
         var rate = 9000
+        var lookInterval: Int?
     }
 
     struct WNS: Sendable, Hashable {
@@ -294,6 +327,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var connections = 8
         /// Pushes a second; `nil`: unlimited.
         var rate: Int?
+        var lookInterval: Int?
     }
 
     struct WebPush: Sendable, Hashable {

@@ -37,6 +37,10 @@ extension SenderConfiguration.APNs {
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval =
             try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
+        self.lookInterval = try section.lookInterval()
+        guard self.lookInterval == nil || self.envelope != .voip else {
+            throw section.error("lookInterval", nil, "must be left out with envelope: voip")
+        }
     }
 }
 
@@ -70,6 +74,7 @@ extension SenderConfiguration.FCM {
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
         self.rate = try section.integer("rate", in: 1...1_000_000) ?? self.rate
+        self.lookInterval = try section.lookInterval()
     }
 }
 
@@ -103,6 +108,7 @@ extension SenderConfiguration.WNS {
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
         self.rate = try section.integer("rate", in: 1...1_000_000)
+        self.lookInterval = try section.lookInterval()
     }
 }
 
@@ -135,6 +141,12 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
+    /// The interval between two looks of a device, in seconds: not below that of the changes that
+    /// are gathered.
+    fileprivate func lookInterval() throws -> Int? {
+        try self.wholeSeconds("lookInterval", in: 10...86_400)
+    }
+
     /// The appearance of pushes on Apple devices, with the texts of the section `alert`; `nil` if
     /// the key is missing. Only APNs itself sends `voip`.
     fileprivate func appleEnvelope(_ key: String, or others: [String] = []) throws -> AppleEnvelope? {

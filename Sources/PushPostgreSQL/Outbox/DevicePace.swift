@@ -94,12 +94,13 @@ struct DevicePace {
         select k.notification_id, k.device, a.accepted_at, exists (
             select 1 from push x join notification m on m.id = x.notification_id
             where x.device = k.device and x.due_at is not null and not x.is_withdrawn
+                and x.lane not like '%\(Lane.lookSuffix)'
                 and (m.sequence, m.id) > (k.sequence, k.notification_id)
                 and not exists (
                     select 1 from k as o where o.device = x.device and o.notification_id = x.notification_id)
         ), exists (
             select 1 from push x where x.device = k.device and x.due_at is not null
-                and x.owner = any(array(select number from node where not is_fenced)))
+                and x.lane not like '%\(Lane.lookSuffix)' and x.owner = any(array(select number from node where not is_fenced)))
         from k left join device_push a on a.device = k.device
         """
 }

@@ -94,7 +94,7 @@ struct DueDelivery {
 
     /// Decides about the push in a lane, apart from the interval between two pushes to its device.
     func decision(in lane: String, now: Date) -> Decision {
-        if let own = self.lane, own != lane { return .move }
+        if let own = self.lane, own != Lane(stored: lane).ofDevices.description { return .move }
         guard let notification, notification.expiresAt > now.milliseconds else {
             return .settle(.expired, reason: nil)
         }

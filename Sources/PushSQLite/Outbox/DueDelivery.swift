@@ -233,6 +233,7 @@ struct DueDelivery {
     static let newer = """
         select 1 from delivery x join notification m on m.id = x.notification_id
         where x.device = ?1 and x.settled_at is null and x.due_at is not null and x.is_withdrawn = 0
+            and x.lane not like '%\(Lane.lookSuffix)'
             and x.notification_id <> ?2 and (m.sequence, m.id) > (?3, ?2)
         limit 1
         """
@@ -246,6 +247,7 @@ struct DueDelivery {
     static let underWay = """
         select 1 from delivery
         where device = ?1 and settled_at is null and due_at is not null and state = 'sending' and notification_id <> ?2
+            and lane not like '%\(Lane.lookSuffix)'
         limit 1
         """
 }
@@ -274,7 +276,7 @@ private enum DueColumn: Int32, SelectedColumn {
             """
             (select count(*) from (
                 select 1 from delivery x where x.device = d.device and x.settled_at is null and x.due_at is not null
-                    and ?3 limit 2))
+                    and x.lane not like '%\(Lane.lookSuffix)' and ?3 limit 2))
             """
         case .lane: "v.lane"
         case .claim: "case when v.claims_for is not null then v.handle_key end"

@@ -13,6 +13,8 @@ struct Pusher: Sendable {
     /// Whether a device, named by its lane and registration id, cannot be reached until it
     /// connects by itself.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
+    /// The lanes whose devices get looks.
+    let looks: [String: LookPlan]
 }
 
 /// Inserts recipients and outbox rows for devices, one after the other, within one transaction.

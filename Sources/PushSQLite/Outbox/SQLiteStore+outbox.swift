@@ -94,7 +94,7 @@ private struct Leasing {
 
     private func lease(_ delivery: DueDelivery, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
         // A provider must never see an address at another provider.
-        if let lane = delivery.lane, lane != self.lane.description {
+        if let lane = delivery.lane, lane != self.lane.ofDevices.description {
             try SQLiteStore.move(
                 db,
                 notification: delivery.notification,

@@ -8,6 +8,7 @@ internal import SocketHTTP
 /// Lists notifications, so that a device gets all that it has missed in one round trip.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
+    let looks: LookBook
     /// Builds the lists that take too long for an event loop.
     let pool: ListPool
     let tags: EntityTagMaker
@@ -42,6 +43,7 @@ struct ListHandler: Handler {
         let app: AppName
         let head: RequestHead
         let user: User
+        let session: String?
         let quota: CallerQuota?
         let now: Date
         /// Whether the client prefers a compressed body.
@@ -68,6 +70,7 @@ struct ListHandler: Handler {
             app: try self.settings.app(named: try query["app"], for: user),
             head: head,
             user: user,
+            session: context.caller?.token?.prefix.description,
             quota: context.caller?.quota,
             now: context.now,
             prefersGzip: self.prefersGzip(head)
@@ -106,9 +109,18 @@ struct ListHandler: Handler {
             if request.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
                 self.store.recordFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
+                self.recordSync(page, request)
             }
             return response
         }
+    }
+
+    /// Records that the caller's devices know all changes, and need no look. Another
+    /// app's changes do not count.
+    private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
+        guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
+        guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
+        self.looks.record(LookSync(user: request.user.id, session: session, change: page.end))
     }
 
     private func payloads(of page: NotificationPage) throws -> [Data] {

@@ -11,6 +11,8 @@ package enum PushReason {
     /// The device has fetched all notifications that its push would announce.
     package static let fetched = "fetched by the device"
     package static let replaced = "replaced by a newer push with the same CollapseKey"
+    /// A more urgent look of the device takes its place.
+    package static let replacedLook = "replaced by a newer look"
     package static let replacedConfirmation = "replaced by a newer confirmation"
     /// An operator has cancelled this push alone.
     package static let cancelled = "cancelled by an operator"
