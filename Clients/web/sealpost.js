@@ -2578,6 +2578,23 @@ export class PushClient {
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
 
+  /**
+   * Syncs, closes the shown notifications that are no longer unread, and sets the badge: another
+   * device has read or dismissed them, their publisher has recalled them, or they have expired.
+   */
+  async closeSeen() {
+    // Listed before the sync, which then knows all of them.
+    const listed = await (await this.#worker())?.getNotifications?.() ?? [];
+    if (!(await this.sync({limit: 0})).isFresh) return;
+    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
+    const unread = new Set(entries.map(({item}) => item.id));
+    for (const shown of listed) {
+      const id = shown.data?.id;
+      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && !unread.has(id)) shown.close();
+    }
+    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
+  }
+
   /** Asks the browser to wake the worker when there is a network again, if it can. */
   async #wakeWorkerLater() {
     try {
@@ -2609,7 +2626,8 @@ export class PushClient {
     const give = event => {
       // The inbox has the dropped ones.
       if (found.push(event) > 1000) found.shift();
-      if (event.id !== undefined) last = String(event.id);
+      // The next stream continues after a notification, and not after the id of another device's change.
+      if (event.id !== undefined && event.item !== null) last = String(event.id);
       ring();
     };
     channel.onmessage = ({data}) => {
@@ -2653,10 +2671,7 @@ export class PushClient {
         for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
           if (id === undefined) yield {};
-          else yield {id, item: await this.preview(id).catch(error => {
-            if (!error.allowsCached) throw error;
-            return null;
-          })};
+          else yield {id, item: await this.#arrived(id)};
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -2668,6 +2683,21 @@ export class PushClient {
         const timer = setTimeout(done, Math.max(2000, pause));
         signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
+    }
+  }
+
+  /**
+   * The notification of a push, or null. A push whose notification is not there may tell of a change
+   * by another device.
+   */
+  async #arrived(id) {
+    try {
+      const item = await this.preview(id);
+      if (!item) await this.closeSeen();
+      return item;
+    } catch (error) {
+      if (!error.allowsCached) throw error;
+      return null;
     }
   }
 
