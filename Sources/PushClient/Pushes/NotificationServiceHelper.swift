@@ -168,6 +168,6 @@ extension PushClient {
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.
-        return try? await self.inbox.unreadCount(now: self.now())
+        return try? await self.inbox.unread(now: self.now())?.count
     }
 }
