@@ -28,6 +28,8 @@ package struct Push: Sendable, Hashable {
     package let confirmation: ConfirmationCode?
     /// The alert that replaces the sender's constants; `nil`: the constants.
     package let alert: PushAlert?
+    /// The number of unread notifications of the user and the app; `nil`: the lane sends none.
+    package var unread: Int?
     /// The account of the push, for a device that accounts share.
     package let accountHint: AccountHint?
 

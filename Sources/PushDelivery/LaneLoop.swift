@@ -133,7 +133,13 @@ struct LaneLoop: Sendable {
         var left = limit
         do {
             for queue in queues where left > 0 {
-                let request = LeaseRequest(left, from: self.lane.lane, queue, interval: self.lane.interval)
+                let request = LeaseRequest(
+                    left,
+                    from: self.lane.lane,
+                    queue,
+                    interval: self.lane.interval,
+                    countsUnread: self.lane.countsUnread
+                )
                 let own = try await self.store.lease(request, now: self.now())
                 leased[queue] = own
                 left -= own.count

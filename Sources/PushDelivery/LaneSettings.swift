@@ -14,6 +14,8 @@ package struct LaneSettings: Sendable {
     /// The lane of the platform's other environment, for a device that is unknown in this one;
     /// `nil`: none.
     package var otherEnvironment: Lane?
+    /// Whether each push has the number of its user's unread notifications.
+    package var countsUnread = false
     /// Whether each device has named a host of its own: then no failure pauses the lane.
     package var hasUnrelatedHosts = false
     /// The longest wait of its loop, if others may enqueue pushes without waking it; `nil`: the

@@ -91,6 +91,7 @@ import Testing
                 "SEALPOST_SENDERS_APNS_KEYID": "i", "SEALPOST_SENDERS_APNS_TEAMID": "t",
                 "SEALPOST_SENDERS_APNS_TOPIC": "o", "SEALPOST_SENDERS_APNS_ENVELOPE": "alert",
                 "SEALPOST_SENDERS_APNS_ALERT_SOUND": "ding", "SEALPOST_SENDERS_APNS_BACKGROUNDINTERVAL": "5m",
+                "SEALPOST_SENDERS_APNS_LOOKINTERVAL": "20m", "SEALPOST_SENDERS_APNS_BADGE": "unread",
                 "SEALPOST_SENDERS_OWN_HOOK_TYPE": "webhook", "SEALPOST_SENDERS_OWN_HOOK_URL": "https://h.example/",
                 "SEALPOST_SENDERS_OWN_HOOK_SECRETFILE": "s", "SEALPOST_SENDERS_OWN_HOOK_DIRECT": "true",
                 "SEALPOST_APPS_BANK_SENDERS_STREAM_TYPE": "stream",
@@ -106,7 +107,7 @@ import Testing
             topic: "o",
             envelope: .alert(placeholder)
         )
-        apns.backgroundInterval = 300
+        (apns.backgroundInterval, apns.lookInterval, apns.sendsUnread) = (300, 1200, true)
         let bank = try #require(AppName("bank"))
         #expect(
             configuration.senders == [

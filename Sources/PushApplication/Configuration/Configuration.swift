@@ -272,6 +272,8 @@ enum SenderConfiguration: Sendable, Hashable {
         /// Seconds between two background pushes to one device; only the latest of the pushes due
         /// meanwhile is sent.
         var backgroundInterval = 1200
+        /// Whether visible pushes have the number of unread notifications.
+        var sendsUnread = false
         /// See `SenderConfiguration.lookInterval`.
         var lookInterval: Int?
     }

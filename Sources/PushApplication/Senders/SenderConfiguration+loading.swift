@@ -37,6 +37,7 @@ extension SenderConfiguration.APNs {
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval =
             try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
+        self.sendsUnread = try section.string("badge", oneOf: ["unread"]) != nil
         self.lookInterval = try section.lookInterval()
         guard self.lookInterval == nil || self.envelope != .voip else {
             throw section.error("lookInterval", nil, "must be left out with envelope: voip")

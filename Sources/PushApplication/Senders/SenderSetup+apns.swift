@@ -28,8 +28,8 @@ extension SenderSetup {
         }
         let credentials = [(PushEnvironment.production, production)] + (sandbox.map { [(.sandbox, $0)] } ?? [])
         let isPaced = apns.envelope == .background && apns.backgroundInterval > 0
-        let lanes = credentials.map { environment, credential in
-            LaneSettings(
+        let lanes = credentials.map { environment, credential -> LaneSettings in
+            var lane = LaneSettings(
                 Lane(name, in: environment),
                 sender: credential.sender,
                 concurrency: apns.connections * apns.streams,
@@ -37,6 +37,8 @@ extension SenderSetup {
                 interval: isPaced ? .seconds(apns.backgroundInterval) : nil,
                 otherEnvironment: sandbox == nil ? nil : Lane(name, in: environment.other)
             )
+            lane.countsUnread = apns.sendsUnread
+            return lane
         }
         let rule = ServerSettings.PlatformRule(
             APNsHandleRule(),

@@ -10,6 +10,7 @@ struct Leasing {
 
     let lane: Lane
     let interval: Duration?
+    var countsUnread = false
     var isProbe = false
     /// The number of this process.
     let owner: Int64
@@ -61,7 +62,7 @@ struct Leasing {
         try await Self.postpone(keyless, reason: nil, tx)
         try await PostgreSQLStore.move(tx, moves, now: self.now)
         try await PostgreSQLStore.end(tx, ends, now: self.now)
-        return leased
+        return self.countsUnread ? try await self.countingUnread(leased, tx) : leased
     }
 
     // MARK: - Private
@@ -75,6 +76,29 @@ struct Leasing {
             isAddressKnown: self.isProbe && pace?.isAddressKnown(delivery) == true,
             isPaced: self.interval != nil
         )
+    }
+
+    /// The same pushes, each with the number of its user's unread notifications of its app.
+    private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
+        if leased.isEmpty { return [] }
+        let rows = try await tx.query(
+            Self.unread,
+            leased.map(\.key.notification),
+            leased.map(\.user),
+            self.now.milliseconds,
+            UnreadCount.maximumExamined
+        )
+        var counts: [DuePush: Int] = [:]
+        for row in rows.map({ $0 }) {
+            // The user stands for the device, as all of the user's devices have one number.
+            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            counts[key] = Int(clamping: try row.integer(2))
+        }
+        return leased.map { delivery in
+            var delivery = delivery
+            delivery.push.unread = counts[DuePush(notification: delivery.key.notification, device: delivery.user)]
+            return delivery
+        }
     }
 
     private func store(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws {
@@ -98,6 +122,18 @@ struct Leasing {
             reason
         )
     }
+
+    static let unread = """
+        select k.notification_id, k.user_id, (
+            select count(*) from (
+                select r.notification_id, r.read_at, r.dismissed_at from recipient r
+                where r.user_id = k.user_id order by r.change desc limit $4
+            ) r join notification m on m.id = r.notification_id
+            where r.read_at is null and r.dismissed_at is null and m.payload is not null and m.expires_at > $3
+                and m.app is not distinct from n.app)
+        from (select distinct * from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)) k
+        join notification n on n.id = k.notification_id
+        """
 
     static let leasePushes = """
         update push p set owner = $3, attempts = p.attempts + 1

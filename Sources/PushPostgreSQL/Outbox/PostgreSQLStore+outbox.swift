@@ -11,6 +11,7 @@ extension PostgreSQLStore {
         let leasing = Leasing(
             lane: request.lane,
             interval: request.interval,
+            countsUnread: request.countsUnread,
             owner: self.membership.number,
             now: now,
             condition: self.condition

@@ -19,7 +19,9 @@ extension SQLiteStore {
                 now: now
             )
             for key in try DueDelivery.keys(db, request, now: now) {
-                if let own = try leasing.lease(key, db, &tally) { leased.append(own) }
+                guard var own = try leasing.lease(key, db, &tally) else { continue }
+                if request.countsUnread { own.push.unread = try Self.countUnread(own, db, now: now) }
+                leased.append(own)
             }
             try tally.write(db)
             return leased
@@ -55,6 +57,27 @@ extension SQLiteStore {
             _ = try db.run(prepared: Self.reclaim, now.milliseconds)
         }
     }
+
+    /// The number of the user's unread notifications of the push's app.
+    private static func countUnread(_ delivery: LeasedDelivery, _ db: Database, now: Date) throws -> Int? {
+        try db.first(
+            prepared: Self.unread,
+            delivery.user,
+            delivery.push.notification.rawValue,
+            now.milliseconds,
+            UnreadCount.maximumExamined
+        ) { Int(clamping: $0.integer(0)) }
+    }
+
+    /// The cross join keeps the order: the newest changes are few.
+    static let unread = """
+        select count(*) from (
+            select notification_id, read_at, dismissed_at from recipient
+            where user_id = ?1 order by change desc limit ?4
+        ) r cross join notification n on n.id = r.notification_id
+        where r.read_at is null and r.dismissed_at is null and n.payload is not null and n.expires_at > ?3
+            and n.app is (select app from notification where id = ?2)
+        """
 
     static let reclaim = """
         update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
