@@ -2755,9 +2755,13 @@ export class PushClient {
     if (!this.#settings.endToEnd || account === null) return;
     let stored = await this.#store.get('device');
     if (stored?.registration === id) return;
-    stored ??= (await DeviceKeys.make(account, this.#now() / 1000)).stored;
-    // Stored first: a sender may encrypt for the keys as soon as the server has them.
-    await this.#change(async draft => draft.writeClear('device', {...stored, registration: null}));
+    const made = stored ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
+    // Stored first: a sender may encrypt for the keys as soon as the server has them. Another tab
+    // may have made keys meanwhile.
+    await this.#change(async draft => {
+      stored = await draft.row('device') ?? made;
+      draft.writeClear('device', {...stored, registration: null});
+    });
     await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: stored.text}, deadline});
     await this.#change(async draft => draft.writeClear('device', {...stored, registration: id}));
   }

@@ -63,10 +63,11 @@ import Testing
     @Test func otherPayloadsAreRefusedWithTheirReason() throws {
         let keys = try self.keys(self.device("phone"))
         for vector in try self.file.list("refused") {
-            let reason = try #require(UnreadablePayload(rawValue: vector.text("reason")))
-            #expect(throws: reason, "\(try vector.text("name"))") {
+            let (name, reason) = (try vector.text("name"), UnreadablePayload(rawValue: try vector.text("reason")))
+            let error = #expect(throws: UnreadablePayload.self, "\(name)") {
                 try self.open(vector.text("payload"), as: keys)
             }
+            #expect(error == reason, "\(name)")
         }
     }
 

@@ -229,7 +229,7 @@ export class Encryption {
 
   /**
    * Sends a notification to the trusted devices of its recipients, as `publisher.send` does. A
-   * repeated call encrypts anew: to repeat one across processes, store the result of `encrypted`.
+   * repeated call encrypts again: to repeat one across processes, store the result of `encrypted`.
    */
   async send(publisher, notification, options) {
     return publisher.send(await this.encrypted(publisher, notification), options);

@@ -190,7 +190,7 @@ def wrapped_by(scene, device, text, front):
     return part(text, 7, scene.phone.key.id + e2e._text(enc + wrapped))
 
 
-# What the phone gets, and the reason with which it refuses.
+# Payloads for the phone, and the reason with which it refuses each.
 PAYLOADS = {
     "a clear payload": (lambda s: "Your test result is in.", "notEncrypted"),
     "an older version": (lambda s: part(s.message(), 1, "0"), "unsupported"),
