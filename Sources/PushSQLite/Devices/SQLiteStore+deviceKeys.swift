@@ -38,7 +38,7 @@ extension SQLiteStore {
                     select d.id, d.user_id, u.name, d.encryption_key from device d join user u on u.id = d.user_id
                     where d.number = \(number) and \(audience.audience.app.hasUser)
                     """
-                return try db.all(request) { row in
+                return try db.all(request) { row -> DeviceKeyEntry? in
                     try DeviceKeyEntry(
                         id: row.text(0),
                         user: row.integer(1),
@@ -46,7 +46,7 @@ extension SQLiteStore {
                         key: row.optionalText(3),
                         sealing
                     )
-                }.first
+                }.first ?? nil
             }
         }
     }
