@@ -52,7 +52,7 @@ extension Database {
         }
     }
 
-    /// Calls `body` with each row of a composed statement, which is compiled anew.
+    /// Calls `body` with each row of a composed statement, which it compiles at each call.
     package func each(_ statement: SQL, body: (borrowing DirectRow) throws -> Void) throws {
         let compiled = try self.makeStatement(sql: statement.text)
         try withExtendedLifetime(compiled) {

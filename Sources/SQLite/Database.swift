@@ -56,7 +56,7 @@ package final class Database {
         return statement
     }
 
-    /// Runs one or more statements without parameters, which it compiles anew.
+    /// Runs one or more statements without parameters, which it compiles at each call.
     package func execute(sql: String) throws {
         try sql.withCString { start in
             var next: UnsafePointer<CChar>? = start

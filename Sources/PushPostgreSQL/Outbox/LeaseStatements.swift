@@ -1,3 +1,5 @@
+internal import PushStore
+
 /// The statements that find and lock due pushes of a lane.
 struct LeaseStatements {
     /// Pushes of the lane `$1` and the queue `$2` that became due between the mark `$4` and now,
