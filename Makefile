@@ -166,11 +166,14 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run web-client .build/release/sealpost
 	scripts/e2e run publishers .build/release/sealpost
 	scripts/e2e run unified-push .build/release/sealpost
+	cd Clients/java && SEALPOST_TEST_MANY=9800 SEALPOST_PROGRAM=$(CURDIR)/.build/release/sealpost \
+		$(CURDIR)/.venv-test/bin/python -B -m unittest discover --start-directory tests
 	scripts/e2e run ssrf .build/release/sealpost
 	scripts/e2e run egress .build/release/sealpost
 	scripts/e2e run enumeration .build/release/sealpost --count 5000
 	scripts/e2e run insiders .build/release/sealpost
 	scripts/e2e run canaries .build/release/sealpost
+	scripts/e2e run end-to-end .build/release/sealpost
 	scripts/e2e run crashes .build/release/sealpost
 	scripts/e2e run nodes .build/release/sealpost
 	scripts/e2e run streams .build/release/sealpost

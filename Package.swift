@@ -148,7 +148,8 @@ let package = Package(
         .target(
             name: "PushTesting",
             dependencies: [
-                "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", "SQLite", logging,
+                "CSQLite", "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", "SQLite",
+                logging,
             ],
             path: "Tests/PushTesting",
             swiftSettings: strict

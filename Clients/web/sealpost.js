@@ -673,8 +673,7 @@ export function readItem(answer, id) {
  * A page of the list: `items` with `isStorable`, `deleted`, `cursor`, `hasMore`. A list of some
  * `ids` has no cursor.
  *
- * If an answer must not be stored and no item is the reason for that, no payload of the page is
- * stored.
+ * If the answer forbids storing and no item of it does, the client stores no payload of the page.
  */
 export function readPage(answer, {ids} = {}) {
   const [list, gone, cursor, hasMore] = ['notifications', 'deleted', 'cursor', 'more'].map(name => member(answer.json, name));
@@ -1299,7 +1298,7 @@ const indexed = (value, row) => ({
 });
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
- * Times have seconds, and ids are random. Within a second the server's list decides; notifications
+ * Times are in whole seconds, and ids are random. Within a second the server's list decides; notifications
  * that it has not listed yet come last, as they arrived.
  */
 const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)
@@ -2756,9 +2755,13 @@ export class PushClient {
     if (!this.#settings.endToEnd || account === null) return;
     let stored = await this.#store.get('device');
     if (stored?.registration === id) return;
-    stored ??= (await DeviceKeys.make(account, this.#now() / 1000)).stored;
-    // Stored first: a sender may encrypt for the keys as soon as the server has them.
-    await this.#change(async draft => draft.writeClear('device', {...stored, registration: null}));
+    const made = stored ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
+    // Stored first: a sender may encrypt for the keys as soon as the server has them. Another tab
+    // may have made keys meanwhile.
+    await this.#change(async draft => {
+      stored = await draft.row('device') ?? made;
+      draft.writeClear('device', {...stored, registration: null});
+    });
     await this.#call('PUT', `/api/devices/${escape(id)}/key`, {body: {Key: stored.text}, deadline});
     await this.#change(async draft => draft.writeClear('device', {...stored, registration: id}));
   }
@@ -2859,7 +2862,7 @@ export class PushClient {
       const id = shown.data?.id;
       if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && !unread.has(id)) shown.close();
     }
-    await navigator.setAppBadge?.(unread.size).catch(() => {});
+    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */

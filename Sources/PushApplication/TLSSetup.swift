@@ -161,7 +161,7 @@ struct TLSSetup: Sendable {
 }
 
 private final class Expiries: Sendable {
-    // A lock, because a reload may come at any time.
+    // A lock protects it, because a reload may come at any time.
     private let current: Mutex<(all: [CredentialExpiry], lists: Int64?)>
 
     init(_ all: [CredentialExpiry], _ lists: Int64?) {

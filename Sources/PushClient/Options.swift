@@ -38,6 +38,9 @@ extension PushClient {
         /// The app of this client, if the server sends for several. `nil` means the account's only
         /// app, or `default`.
         public var app: String?
+        /// The id of this device's key, if it opens end-to-end payloads: each request then asks
+        /// for its wrapped key.
+        public var deviceKeyID: String?
         /// The session's configuration. The client switches off its caches and cookies, and sends
         /// the server no credentials that the system has stored. A background configuration is a
         /// programmer's mistake: its tasks cannot answer a call.

@@ -18,6 +18,8 @@ extension PushClient {
         public let lastPush: Date?
         /// When another account registered it; `nil` if it is still this account's.
         public let retiredAt: Date?
+        /// Its public keys for end-to-end encryption; `nil` if it has none that can be read.
+        public let key: DeviceKey?
 
         /// Creates a device for an app's own tests and previews.
         public init(
@@ -27,7 +29,8 @@ extension PushClient {
             isThisDevice: Bool = false,
             createdAt: Date? = nil,
             lastPush: Date? = nil,
-            retiredAt: Date? = nil
+            retiredAt: Date? = nil,
+            key: DeviceKey? = nil
         ) {
             self.id = id
             self.platform = platform
@@ -36,6 +39,7 @@ extension PushClient {
             self.createdAt = createdAt
             self.lastPush = lastPush
             self.retiredAt = retiredAt
+            self.key = key
         }
 
         init?(_ json: JSONValue, own: String?) {
@@ -50,7 +54,9 @@ extension PushClient {
                 isThisDevice: id == own,
                 createdAt: date("CreatedAt"),
                 lastPush: date("LastPush"),
-                retiredAt: date("RetiredAt")
+                retiredAt: date("RetiredAt"),
+                // An unreadable key is reported by senders.
+                key: json["Key"]?.text.flatMap { try? DeviceKey($0) }
             )
         }
     }
@@ -105,6 +111,19 @@ extension PushClient {
         )
         guard let state = answer.json?["State"]?.text else { throw answer.unexpected("the outcome of a test push") }
         return TestPush(state: state, reason: answer.json?["Reason"]?.text)
+    }
+
+    /// Gives this device's public keys to the server, after each registration under a new id.
+    public func setDeviceKey(_ key: DeviceKey) async throws {
+        try await self.setDeviceKey(key.text, of: try self.ownDevice())
+    }
+
+    /// Gives the approved keys of another device of the account to the server: `approved` is the
+    /// result of ``DeviceKeys/approve(_:)``.
+    public func setDeviceKey(_ approved: String, of device: String) async throws {
+        var request = APIRequest("PUT", Paths.deviceKey(APIRequest.escaped(device)))
+        request.body = .object([.init("Key", .string(approved))])
+        _ = try await self.api.call(request)
     }
 
     /// Returns the code that was pushed to the handle of a webhook, so that the server registers

@@ -22,6 +22,7 @@ extension PushClient {
         let cached = try await self.inbox.item(id, now: now)?.cached
         do {
             var request = APIRequest("GET", Paths.notification(id))
+            request.query = self.keyQuery
             request.tag = cached?.tag
             let answer = try await self.api.call(request)
             if answer.status == 304, let cached {
@@ -62,6 +63,7 @@ extension PushClient {
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws -> NotificationItem {
         let (before, now) = (try await self.inbox.read().commit, self.now())
         var request = APIRequest("PATCH", Paths.notification(id))
+        request.query = self.keyQuery
         request.body = .object([.init("Read", .bool(isRead))])
         let answer = try await self.api.call(request)
         return try await self.take(answer, id, requestedAt: before, now: now)

@@ -32,6 +32,8 @@ public struct PushClient: Sendable {
     let credentials: Credentials
     let options: Options
     let app: String?
+    /// The query that asks for this device's wrapped keys.
+    let keyQuery: [URLQueryItem]
     let now: @Sendable () -> Date
     let isDeviceShared: Bool
     /// The time limit of a call.
@@ -68,6 +70,7 @@ public struct PushClient: Sendable {
         self.api = APITransport(server: server, credentials: credentials, options: options, own: own)
         self.inbox = InboxKeeper(self.records.account)
         self.app = options.app
+        self.keyQuery = options.deviceKeyID.map { [URLQueryItem(name: "key", value: $0)] } ?? []
         self.now = options.now
         self.isDeviceShared = options.isDeviceShared
         self.deadline = options.deadline

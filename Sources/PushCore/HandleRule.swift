@@ -43,7 +43,7 @@ package enum HandleForm: Sendable {
     case registrationID
 }
 
-/// Why a text is not a valid handle, worded as the end of a sentence about it.
+/// The reason why a text is not a valid handle, worded as the end of a sentence about it.
 package enum HandleFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// No device can have this handle.
     case malformed(String)

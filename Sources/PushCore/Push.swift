@@ -11,7 +11,7 @@ package struct Push: Sendable, Hashable {
     package let notification: NotificationID
     /// The device's address at the provider, as it was registered.
     package let handle: String
-    /// The same on every try, so that a repeated push can be recognised.
+    /// The id of all attempts, so that a receiver recognises a repeated push.
     package let attemptID: UUID
     /// No provider may deliver the push after this time.
     package let expiresAt: Date
@@ -19,7 +19,7 @@ package struct Push: Sendable, Hashable {
     /// A device shows only the newest push with this id: 1 to 32 characters of base64url that
     /// reveal nothing.
     ///
-    /// The same on every try, so that a repeated push is shown once.
+    /// All attempts have the same one, so that the device shows a repeated push once.
     package let collapseID: String
     /// Whether other pushes share the collapse id, because their sender gave them the same key.
     package let replacesOlder: Bool

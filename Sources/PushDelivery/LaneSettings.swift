@@ -52,8 +52,8 @@ package struct LaneSettings: Sendable {
 
 /// Settings for leasing pushes from the outbox and settling them.
 package struct DeliverySettings: Sendable, Hashable {
-    /// The largest number of pushes of a lane that are being sent or not yet settled; no more are
-    /// sent twice after a crash.
+    /// The largest number of pushes of a lane that are being sent or not yet settled. After a
+    /// crash the lane sends at most this many again.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
     package var pollInterval: Duration

@@ -167,8 +167,8 @@ package struct ServerSettings: Sendable {
     /// The apps that have senders, and the default app.
     var apps: Set<AppName> { Set(self.platformsByApp.keys) }
 
-    /// The platforms to which notifications of an app go that name none; `nil` for all, if there
-    /// is only one app, and no platform is for calls.
+    /// The platforms for notifications of an app that name no platform; `nil` for all, if there is
+    /// only one app, and no platform is for calls.
     func platforms(of app: AppName) -> Set<Platform>? {
         let own = self.platformsByApp[app, default: []]
         return self.platformsByApp.count == 1 && own.count == self.platforms.count ? nil : own

@@ -42,11 +42,11 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
     AuditReader, KeyReader
 {
-    /// The same for the reads at the start of each fetch, if the store can answer them without
-    /// waiting; otherwise `nil`.
+    /// The reader for the start of each fetch, if the store can answer without waiting; otherwise
+    /// `nil`.
     var immediate: (any ImmediateReader)? { get }
 
-    /// The same if the store answers them in groups; otherwise `nil`.
+    /// The reader for the start of each fetch, if the store answers in groups; otherwise `nil`.
     var gathering: (any GatheringReader)? { get }
 }
 
@@ -55,13 +55,13 @@ package protocol StoreReader: AccountReader, TokenReader, DeviceReader, Notifica
 /// A call of an `async` function costs some 500 instructions, whether it waits or not, and a fetch
 /// has several, one calling the other. A fetch through these functions has none.
 package protocol ImmediateReader: Sendable {
-    /// Does the same as in `AccountReader`.
+    /// The user of that name, as in `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 
-    /// Does the same as in `AccountReader`.
+    /// The user of a valid token, and the token's rights, as in `AccountReader`.
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// Does the same as in `NotificationReader`.
+    /// The notification, as in `NotificationReader`.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -72,11 +72,11 @@ package protocol ImmediateReader: Sendable {
 
 /// The health of the store, for operators.
 package protocol StoreHealth: Sendable {
-    /// Why the store no longer accepts writes; `nil` while it does.
+    /// The reason why the store no longer accepts writes; `nil` while it does.
     var failure: String? { get }
 
-    /// Why the store refuses a database that answers, in words that anybody may see; `nil` while
-    /// the store uses it.
+    /// The reason why the store refuses a database that answers, in words that anybody may see;
+    /// `nil` while the store uses it.
     var refusal: String? { get }
 
     /// Whether writes fail until there is room on the disk.
@@ -157,7 +157,8 @@ package struct StoreOptions: Sendable {
 /// The location of a store: opens the store, and inspects it from outside, read-only, also while a
 /// server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
-    /// Why the place cannot be used, without a password that its text may have; `nil` if it can.
+    /// The reason why the place cannot be used, without a password that its text may have; `nil`
+    /// if it can.
     var fault: String? { get }
 
     /// Whether there is a store already. Throws `StoreError` if that cannot be found out, as the
@@ -228,7 +229,8 @@ package struct StoreInspection: Sendable, Hashable {
     package let unknownMigration: String?
     /// The first applied migration that differs from this program's migration.
     package let changedMigration: String?
-    /// Why no server opens the store, if it was moved, or a move into it has not finished.
+    /// The reason why no server opens the store, if it was moved, or a move into it has not
+    /// finished.
     package let move: String?
     /// The tallies of all lanes that ever had a push; empty if the store is damaged.
     package let tallies: [String: Tally]

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a wait ended without readiness.
+/// The reason why a wait ended without readiness.
 package enum WaitError: Error, Hashable {
     case timedOut
     case cancelled
@@ -42,8 +42,8 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// The same without an async function: each async call costs a task with its own executor 500
-    /// instructions.
+    /// Resumes the waiter when a read would not block. It is no async function, since each async
+    /// call costs a task with its own executor 500 instructions.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)

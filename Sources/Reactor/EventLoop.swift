@@ -81,7 +81,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
 
-    /// The same without an async function.
+    /// Resumes the waiter after other tasks, as `yield` does, without an async function.
     package func afterOthers(resume waiter: Waiter) {
         // A task that has outlived the loop runs in the global pool, and need not yield to others
         // of the loop.

@@ -3,6 +3,7 @@ import Testing
 import Yams
 
 @testable import PushApplication
+@testable import sealpost
 
 /// Each key of `config/sealpost.yaml`, set by the environment alone.
 @Suite(.timeLimit(.minutes(5))) struct ConfigurationEnvironmentTests {
@@ -19,13 +20,16 @@ import Yams
         #expect(keys.count > 150)
         #expect(Set(keys.map(\.variable)).count == keys.count, "two keys have the same variable")
         let environment = Dictionary(uniqueKeysWithValues: keys.map { ($0.variable, $0.value) })
-        try Self.expectSame(Configuration.load(file: nil, environment: environment))
+        let example = try Configuration.load(file: Self.file, environment: [:])
+        Self.expect(try Configuration.load(file: nil, environment: environment), toEqual: example)
     }
 
     /// A variable must not remove the other keys of its section.
     @Test func eachVariableCanBeSetBesideTheFile() throws {
+        let example = try Configuration.load(file: Self.file, environment: [:])
         for key in try Self.keys() {
-            try Self.expectSame(Configuration.load(file: Self.file, environment: [key.variable: key.value]))
+            let environment = [key.variable: key.value]
+            Self.expect(try Configuration.load(file: Self.file, environment: environment), toEqual: example)
         }
     }
 
@@ -48,11 +52,11 @@ import Yams
         return leaves(try #require(try Yams.compose(yaml: Repository.text(of: "config/sealpost.yaml"))), [])
     }
 
-    private static func expectSame(
+    private static func expect(
         _ configuration: Configuration,
+        toEqual example: Configuration,
         sourceLocation: SourceLocation = #_sourceLocation
-    ) throws {
-        let example = try Configuration.load(file: self.file, environment: [:])
+    ) {
         #expect(configuration.senders == example.senders, sourceLocation: sourceLocation)
         #expect(configuration.quotas == example.quotas, sourceLocation: sourceLocation)
         #expect(configuration.server.storage == example.server.storage, sourceLocation: sourceLocation)

@@ -56,8 +56,8 @@ import Testing
         }
     }
 
-    /// The reason for the longer list: a registration never reaches the server, and the client
-    /// accepts the answer because of its echo.
+    /// A registration never reaches the server, and the client accepts the answer because of its
+    /// echo.
     @Test func aProxyCanSwallowARegistrationWithoutSignatures() async throws {
         try await Visit.run(.echo) { visit in
             try await visit.site.replaceProxies(with: Self.proxy)

@@ -61,7 +61,8 @@ import Testing
 
     /// Without a hint a push may be of each of the accounts.
     @Test func anotherAccountsNotificationsStay() async throws {
-        let clients = [self.server.client(), TestServer().client()]
+        let other = TestServer()
+        let clients = [self.server.client(), other.client()]
         self.centre.show(PushMessage(id: 4711))
         self.centre.show(PushMessage(id: 4712, accountHint: "aV0mTHJ1xBI"))
         #expect(await self.refresh(clients).run() == .noData)

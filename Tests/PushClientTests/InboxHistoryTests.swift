@@ -32,7 +32,7 @@ import Testing
         // answer.
         let checked = try exchange.checked(by: VectorFile.pinned(), now: step.time("serverTime"))
         #expect(try checked.fields.serverTime == step.time("serverTime"), "\(name)")
-        var sync = Sync(keeper, app: nil, now: now)
+        var sync = Sync(keeper, app: nil, keyQuery: [], now: now)
         let isRestart = step["restarts"] == .bool(true)
         var next: String
         do {

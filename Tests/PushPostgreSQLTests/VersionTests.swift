@@ -95,8 +95,8 @@ import Testing
         )
     }
 
-    /// For example a `pg_dump`. All users of the table would wait behind a migration that waits
-    /// for it.
+    /// The read is, for example, a `pg_dump`. All users of the table would wait behind a migration
+    /// that waits for it.
     @Test func aMigrationWaitsForALongReadAndLetsPostsThrough() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         let reader = try BlockingConnection(self.address)

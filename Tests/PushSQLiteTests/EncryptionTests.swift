@@ -60,7 +60,7 @@ import Testing
         try await self.fill()
         let values = try await fixture.sqlite.writer.write { db in
             try SealedColumn.all.flatMap { column in
-                try Row.fetchAll(
+                try NamedRow.fetchAll(
                     db,
                     sql: "select \(column.key), \(column.bound), \(column.column) from \(column.table)"
                 ).map { row in

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test func rowsWithoutAnEntryCountTowardsThePage() async throws {
         let count = Int64(PageBuilder.maximumRows + 10)

@@ -160,9 +160,9 @@ import Testing
             )
             let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('user') order by name")
             let all = "select \(columns.joined(separator: ", ")) from user"
-            let before = try Row.fetchAll(db, sql: all).map(\.description)
+            let before = try NamedRow.fetchAll(db, sql: all).map(\.description)
             try Schema.prepare(db)
-            #expect(try Row.fetchAll(db, sql: all).map(\.description) == before)
+            #expect(try NamedRow.fetchAll(db, sql: all).map(\.description) == before)
             try db.execute(sql: "update user set role = 'viewer', issued_role = 'viewer', password_number = 4")
             #expect(try Int.fetchOne(db, sql: "select count(*) from token") == 0)
             try db.execute(

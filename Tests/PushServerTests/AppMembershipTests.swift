@@ -15,8 +15,8 @@ import Testing
     private let fixture: ServerFixture
     private let device: String
 
-    /// Alice and the publisher Paul belong to the usual app and to the bank; Alice has a device of
-    /// the bank.
+    /// Alice and the publisher Paul belong to the default app and to the bank; Alice has a device
+    /// of the bank.
     init() async throws {
         let rules = [
             Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),

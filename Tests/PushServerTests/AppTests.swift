@@ -14,8 +14,8 @@ import Testing
 
     private let fixture: ServerFixture
 
-    /// Alice belongs to both apps, Bob and the publisher Paul to the usual one, and the publisher
-    /// Tess to the bank.
+    /// Alice belongs to both apps, Bob and the publisher Paul to the default one, and the
+    /// publisher Tess to the bank.
     init() async throws {
         let rules = [
             Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),

@@ -38,6 +38,11 @@ import Testing
         return try response.json["Payload"]?.text
     }
 
+    private static func elements(_ list: JSONValue?) throws -> [JSONValue] {
+        guard case .array(let elements)? = list else { throw StoreFixture.Missing("a list") }
+        return elements
+    }
+
     @Test func eachDeviceGetsItsOwnWrappedKeyOnly() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...1000)))
@@ -64,7 +69,7 @@ import Testing
         let path = try await fixture.post(Self.order(Self.payload(1...3)))
         func listed(_ query: String) async throws -> [String?] {
             let list = try await fixture.send(.get, "\(Paths.notifications)?\(query)", user: "bob").json
-            return try #require(list["Notifications"]?.elements).map { $0["Payload"]?.text }
+            return try Self.elements(list["Notifications"]).map { $0["Payload"]?.text }
         }
         #expect(try await listed("key=\(Self.id(2))") == [clear, Self.payload([2])])
         #expect(try await listed("limit=10") == [clear, "\(Self.front)."])
@@ -110,8 +115,8 @@ import Testing
         _ = try await fixture.post(Self.order(Self.payload([1])))
         let batch = #"{"Notifications":[{"Payload":1},\#(Self.order(Self.payload([1])))]}"#
         let outcomes = try await fixture.send(.post, "\(Paths.notifications)/batch", user: "paul", body: batch).json
-        let statuses = outcomes["Outcomes"]?.elements.map { $0["Status"] }
-        #expect(statuses == [.number(digits: "400"), .number(digits: "201")])
+        let statuses = try Self.elements(outcomes["Outcomes"]).map { $0["Status"]?.integer }
+        #expect(statuses == [400, 201])
     }
 
     // MARK: Keys

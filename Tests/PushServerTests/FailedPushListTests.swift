@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Lets a push to a user's devices of the usual app fail, a minute after the last one.
+    /// Lets a push to a user's devices of the default app fail, a minute after the last one.
     private func fail(_ user: String, reason: String = "BadDeviceToken") async throws -> Int {
         self.fixture.clock.advance(by: 60)
         let path = try await self.fixture.post(#"{"Payload":"canary","To":["username:\#(user)"]}"#)

@@ -136,7 +136,7 @@ import Testing
         #expect(
             list.text
                 == #"[{"Id":"\#(old)","App":"default","Platform":"hook","Environment":null,"Handle":"…","Tags":[],"#
-                + #""Shared":false,"CreatedAt":"\#(made)","LastPush":null,"RetiredAt":"\#(moved)","#
+                + #""Shared":false,"CreatedAt":"\#(made)","LastPush":null,"Key":null,"RetiredAt":"\#(moved)","#
                 + #""Reason":"the handle was registered by another user"}]"#
         )
         #expect(try await self.fixture.send(.get, Paths.register, user: "bob").text.contains("\"\(id)\""))

@@ -148,7 +148,7 @@ import Testing
         #expect(
             response.text == #"[{"Id":"one","App":"default","Platform":"apns","Environment":"production","#
                 + #""Handle":"0123…cdef","Tags":["username:alice"],"#
-                + #""Shared":false,"CreatedAt":"\#(time)","LastPush":null}]"#
+                + #""Shared":false,"CreatedAt":"\#(time)","LastPush":null,"Key":null}]"#
         )
         #expect(response.fields[.cacheControl] == "no-store")
     }

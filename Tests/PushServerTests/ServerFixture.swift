@@ -205,7 +205,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// Does the same with a body that may not be text.
+    /// Sends a request with a body that may not be text.
     func send(
         _ method: HTTPRequest.Method,
         _ target: String,

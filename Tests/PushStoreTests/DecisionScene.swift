@@ -84,7 +84,8 @@ struct DecisionScene {
             claim: claim,
             createdAt: self.now,
             registeredAt: self.now,
-            retiredAt: retiredReason.map { _ in self.now }
+            retiredAt: retiredReason.map { _ in self.now },
+            key: nil
         )
     }
 

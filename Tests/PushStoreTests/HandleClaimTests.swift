@@ -281,7 +281,7 @@ import Testing
         #expect(try await self.confirm("b", code, of: self.bob) == .registered(moved: 0))
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test func codesArePushedAMinuteApart() async throws {
         _ = try await self.register("b", "x", of: self.bob)

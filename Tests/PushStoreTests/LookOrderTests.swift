@@ -30,7 +30,8 @@ struct LookOrderTests {
             isUrgent: isUrgent,
             now: Self.now
         )
-        #expect(step == due.map { .make(dueAt: Self.now + $0) } ?? .leave)
+        let wanted: LookPlan.Step = if let due { .make(dueAt: Self.now + due) } else { .leave }
+        #expect(step == wanted)
     }
 
     @Test func changesOfAUserAreMerged() {

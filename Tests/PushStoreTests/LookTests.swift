@@ -127,6 +127,23 @@ import Testing
         #expect(try await self.fixture.reader.times(of: try #require(last)) != nil)
     }
 
+    /// A stream that nobody reads would otherwise fill the database.
+    @Test func aLookThatIsNeverSettledIsDeletedSoonAfterTheNext() async throws {
+        try await self.fixture.addDevice(of: self.alice, handle: "one")
+        var ids: [NotificationID] = []
+        for _ in 0..<3 {
+            try await self.look()
+            self.fixture.clock.advance(by: Self.interval + 2)
+            ids.append(try #require(try await self.lease().first).push.notification)
+        }
+        while try await self.store.deleteExpired(now: self.fixture.now, page: 10) {}
+        for (id, isLast) in zip(ids, [false, false, true]) {
+            #expect(try await (self.fixture.reader.times(of: id) != nil) == isLast)
+        }
+        let tally = try #require(try await self.tally())
+        #expect(tally.expired == 2 && tally.pending == 1)
+    }
+
     @Test func theDevicesOfTheSessionThatMadeTheChangeGetNoLook() async throws {
         let (own, other) = (try await self.addSession(), try await self.addSession())
         for (handle, session) in [("own", own), ("other", other), ("password", nil)] {

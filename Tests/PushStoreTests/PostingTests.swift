@@ -181,6 +181,12 @@ import Testing
         #expect(posting.outcomes == [.stored(Reach(recipients: 1, pushes: 0)), .idTaken, .idTaken])
     }
 
+    @Test(arguments: [(Int64(5), Int64(1), Bool?.none), (4, 9, true), (4, 1, true), (4, 10, false)])
+    func deviceGetsTheNewestNotificationOfACollapseKey(last: Int64, sequence: Int64, replaces: Bool?) throws {
+        let target = PushTarget(try self.post(5, to: "alice"), sequence: 9)
+        #expect(target.replaces(last, sequence: sequence) == replaces)
+    }
+
     // MARK: Releases
 
     @Test(arguments: [

@@ -17,9 +17,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 CLIENT = ROOT / "Clients/java"
 sys.path.append(str(ROOT / "scripts"))
 
-from sealpost_e2e import api, listening, rig, tls
+from sealpost_e2e import api, listening, processes, receiver, rig, tls
 
 PROGRAM = pathlib.Path(os.environ.get("SEALPOST_PROGRAM", ROOT / ".build/debug/sealpost"))
+# The number of notifications that are sent in batches through the proxy.
+MANY = int(os.environ.get("SEALPOST_TEST_MANY", 1200))
 # The JVM's second compiler would cost a short run more than it gains.
 JAVAC = ["javac", "-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC", "-encoding", "UTF-8"]
 JAVA = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8"]
@@ -90,7 +92,7 @@ class JavaTests(unittest.TestCase):
             # The version of the classes' form is in bytes 4 to 7 (JVMS 4.1).
             self.assertEqual({jar.read(name)[7] for name in names if name.endswith(".class")}, {55})
         others = [name for name in names if not re.fullmatch(r"sealpost/backend/[A-Za-z$0-9-]+\.class", name)]
-        self.assertEqual(others, ["META-INF/LICENSE", "META-INF/MANIFEST.MF"])
+        self.assertEqual(others, ["META-INF/MANIFEST.MF", "META-INF/LICENSE"])
         for kind, name in (("sources", "sealpost/backend/Json.java"), ("javadoc", "sealpost/backend/Client.html")):
             with zipfile.ZipFile(self.package / f"{stem}-{kind}.jar") as archive:
                 self.assertIn(name, archive.namelist())
@@ -108,13 +110,38 @@ class JavaTests(unittest.TestCase):
                 secure.serve()
                 self.run_tests(
                     "ServerTests", SEALPOST_SERVER=f"http://127.0.0.1:{server.port}", SEALPOST_PROXY=f"http://127.0.0.1:{proxy.port}",
-                    SEALPOST_TOKEN=token, SEALPOST_KEY=self.key, SEALPOST_TLS_SERVER=f"https://localhost:{secure.port}",
+                    SEALPOST_MANY=str(MANY), SEALPOST_TOKEN=token, SEALPOST_KEY=self.key, SEALPOST_TLS_SERVER=f"https://localhost:{secure.port}",
                     SEALPOST_CERTIFICATE=str(certificate), SEALPOST_PASSWORD=api.PASSWORD,
                 )
         self.assertGreater(proxy.cuts, 40)
-        expected = [f"single {number}" for number in range(200)] + [f"many {number}" for number in range(1200)]
+        expected = [f"single {number}" for number in range(200)] + [f"many {number}" for number in range(MANY)]
         self.assertEqual(self.received(server, "bob"), collections.Counter(expected))
         self.assertEqual(self.received(server, "carol")["once"], 1)
+
+    def test_messages_of_a_real_server_are_verified(self):
+        server = rig.Rig(PROGRAM, "publisher")
+        self.addCleanup(server.__exit__)
+        certificate, key = tls.make_certificate(server.folder)
+        hook = receiver.Receiver(certificate, key, receiver.accept)
+        self.addCleanup(hook.close)
+        secret = receiver.write_secret(server.folder / "hook.secret")
+        own = f"url: 'https://localhost:{hook.port}/', secretFile: {secret}, caFile: {certificate}"
+        (server.folder / "sealpost.yaml").write_text(f"senders: {{hook: {{type: webhook, {own}}}}}\nevents: {{webhook: {{{own}}}}}\n")
+        server.serve()
+        connection = server.connect()
+        device = api.ask(connection, "POST", "/api/register")
+        api.ask(connection, "PUT", f"/api/register/{device}", {"Platform": "hook", "Handle": "room-7"})
+        code = hook.code("room-7")
+        api.ask(connection, "POST", f"/api/register/{device}/confirmation", code)
+        id = api.post(connection, {"Payload": "x"})
+        connection.close()
+        lines = [f"confirmation {code}", f"push {id} room-7", f"accepted {id}"]
+        processes.wait_until(lambda: any(f'"Notification":{id}'.encode() in request for request in list(hook.requests)), 60, "the event")
+        names = [self.folder / f"{number}.request" for number in range(len(hook.requests))]
+        for name, request in zip(names, hook.requests):
+            name.write_bytes(request)
+        printed = processes.run(*JAVA, "-cp", f"{self.jar}:{self.folder / 'tests'}", "sealpost.backend.Received", secret, *names)
+        self.assertLessEqual(set(lines), set(printed.splitlines()))
 
     def test_the_code_of_the_readme_runs(self):
         server, token = self.serve(EVENTS_KEEP="7d")

@@ -229,7 +229,7 @@ export class Encryption {
 
   /**
    * Sends a notification to the trusted devices of its recipients, as `publisher.send` does. A
-   * repeated call encrypts anew: to repeat one across processes, store the result of `encrypted`.
+   * repeated call encrypts again: to repeat one across processes, store the result of `encrypted`.
    */
   async send(publisher, notification, options) {
     return publisher.send(await this.encrypted(publisher, notification), options);
@@ -260,10 +260,12 @@ export class Encryption {
     const plain = JSON.stringify(payload);
     if (plain === undefined) throw new TypeError('the payload is no value of JSON');
     const header = `${PAYLOAD}.${this.key.id}.${text(message)}.${Math.floor(now)}`;
-    const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`, digest = sha256(front);
+    const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`;
+    // The same for all devices.
+    const labelled = exportLabel(sha256(front), 16);
     const entries = [...keys.keys()].sort().map(id => {
       const {enc, secret} = this.#context(keys.get(id), app, ephemeral);
-      return id + text(Buffer.concat([enc, encrypt(exportKey(secret, digest, 16), contentKey)]));
+      return id + text(Buffer.concat([enc, encrypt(exported(secret, labelled, 16), contentKey)]));
     });
     return `${front}.${entries.join('')}`;
   }
@@ -315,8 +317,9 @@ export function padded(plain) {
   return Buffer.concat([plain, Buffer.from([128]), Buffer.alloc(size - length)]);
 }
 
-function encrypt(key, plain, associated = '') {
-  const cipher = createCipheriv('aes-128-gcm', key, NONCE).setAAD(Buffer.from(associated));
+function encrypt(key, plain, associated = null) {
+  const cipher = createCipheriv('aes-128-gcm', key, NONCE);
+  if (associated !== null) cipher.setAAD(Buffer.from(associated));
   return Buffer.concat([cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
 }
 
@@ -367,4 +370,7 @@ function exporter(shared, context, info) {
   return expand(extract(secret, HPKE, 'secret', EMPTY), HPKE, 'exp', schedule, 32);
 }
 
-export const exportKey = (secret, context, length) => expand(secret, HPKE, 'sec', context, length);
+const exportLabel = (context, length) => Buffer.concat([Buffer.from([0, length]), VERSION, HPKE, Buffer.from('sec'), context, Buffer.from([1])]);
+const exported = (secret, labelled, length) => createHmac('sha256', secret).update(labelled).digest().subarray(0, length);
+
+export const exportKey = (secret, context, length) => exported(secret, exportLabel(context, length), length);

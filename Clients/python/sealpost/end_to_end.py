@@ -217,7 +217,7 @@ class Encryption:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
 
         `changed` gets the changes of keys before anything is sent, and may raise to send nothing. A
-        repetition of the call encrypts anew, so under the same `key` the server refuses it as reused;
+        repetition of the call encrypts again, so under the same `key` the server refuses it as reused;
         to repeat a call across processes, store the result of `encrypted`.
         """
         return client.send(self.encrypted(client, notification), **options)

@@ -34,7 +34,7 @@ def with_device(server):
     ask = lambda method, path, value=None: api.ask(connection, method, path, value, api.basic("alice"))
     session = ask("GET", "/api/sessions/current")
     id = ask("POST", "/api/register")
-    ask("PUT", f"/api/register/{id}", {"Platform": "stream", "Handle": id, "Tags": []})
+    ask("PUT", f"/api/register/{id}", {"Platform": "stream"})
     keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
     ask("PUT", f"/api/devices/{id}/key", {"Key": end_to_end.device_key(session["Account"], *keys, int(time.time()))})
     connection.close()

@@ -695,6 +695,24 @@ test('events bring what is pushed, and connect again after a lost stream', async
   assert.equal((await push.cachedInbox()).notifications.length, 2);
 });
 
+test("an event without a notification tells of another device's change, and moves no stream's place", async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
+  const [one, two] = [server.post('one'), server.post('two')], told = [], asked = [];
+  server.after = (response, {path, headers}) => {
+    if (path !== '/api/stream') return response;
+    asked.push(headers['Last-Event-ID']);
+    if (asked.length === 1) server.change(two, {Read: true});
+    const [field, id] = [['id:', one], [':  ', 999], ['id:', two]][asked.length - 1];
+    return new Response(`retry: 2000\n\n${field} ${id}\ndata: {"secureId":"${id}"}\n\n`, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  for await (const {id, item} of push.events({signal: end.signal})) {
+    told.push([id, item?.payload]);
+    if (item === null) assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [false, true]);
+    if (told.length === 3) end.abort();
+  }
+  assert.deepEqual([told, asked], [[[one, 'one'], [999, undefined], [two, 'two']], [undefined, String(one), String(one)]]);
+});
+
 /** The locks of a browser: one holder for each name, the others wait in turn. */
 class FakeLocks {
   #held = new Map();

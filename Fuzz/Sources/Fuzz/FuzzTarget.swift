@@ -3,8 +3,8 @@
 /// Each accepts any bytes. It throws a `Contradiction` if two ways to the same result disagree.
 /// libFuzzer itself notices a parser that traps or does not end.
 enum FuzzTarget: String, CaseIterable, Sendable {
-    case authorization, chunk, coding, etag, events, field, head, json, mytoken, origin, phc, prefer, proxy, signature,
-        tag, target, token, trace
+    case authorization, chunk, coding, etag, events, field, head, json, mytoken, origin, payload, phc, prefer, proxy,
+        signature, tag, target, token, trace
 
     func run(_ bytes: [UInt8]) throws {
         switch self {
@@ -18,6 +18,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .json: try Self.json(bytes)
         case .mytoken: try Self.mytoken(bytes)
         case .origin: try Self.origin(bytes)
+        case .payload: try Self.payload(bytes)
         case .phc: try Self.phc(bytes)
         case .prefer: try Self.prefer(bytes)
         case .proxy: try Self.proxy(bytes)

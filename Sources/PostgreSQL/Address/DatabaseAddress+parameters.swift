@@ -9,9 +9,10 @@ struct SessionSettings: Sendable {
     /// The longest that a transaction may be idle; `nil`: without limit.
     var idleLimit: Duration?
 
-    /// The calls that make the settings, whatever the role, the database or a pooler has.
+    /// The SQL that sets these values, whatever values the role, the database or a pooler has.
     ///
-    /// The parameter `options` could not: a pooler such as PgBouncer refuses or ignores it.
+    /// The connection's parameter `options` does not always set them: a pooler such as PgBouncer
+    /// refuses or ignores it.
     var assignments: String {
         let limits = [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),

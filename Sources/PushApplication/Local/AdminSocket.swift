@@ -166,7 +166,7 @@ final class AdminSocketLock: Sendable {
     }
 }
 
-/// Why there is no local admin socket, or why it cannot be used.
+/// The reason why there is no local admin socket, or why it cannot be used.
 struct AdminSocketError: Error, Hashable, CustomStringConvertible {
     let description: String
 

@@ -37,7 +37,7 @@ extension PushClient {
     /// The result has the newest `limit` notifications of the inbox.
     public func sync(limit: Int = 500) async throws -> Fetched<Inbox> {
         await self.inbox.prepare()
-        var sync = Sync(self.inbox, app: self.app, now: self.now())
+        var sync = Sync(self.inbox, app: self.app, keyQuery: self.keyQuery, now: self.now())
         do {
             return .fresh(try await CallDeadline.within(self.deadline) { try await self.run(&sync, limit) })
         } catch {

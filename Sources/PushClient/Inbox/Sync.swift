@@ -9,14 +9,15 @@ struct Sync {
 
     let inbox: InboxKeeper
     let app: String?
+    let keyQuery: [URLQueryItem]
     let now: Date
     /// Payloads that must not be stored; the app sees them this once.
     private(set) var unstored: [Int64: NotificationItem] = [:]
     private var isBeginning = false
     private var hasRestarted = false
 
-    init(_ inbox: InboxKeeper, app: String?, now: Date) {
-        (self.inbox, self.app, self.now) = (inbox, app, now)
+    init(_ inbox: InboxKeeper, app: String?, keyQuery: [URLQueryItem], now: Date) {
+        (self.inbox, self.app, self.keyQuery, self.now) = (inbox, app, keyQuery, now)
     }
 
     mutating func run(_ api: APITransport) async throws {
@@ -81,7 +82,7 @@ struct Sync {
 
     private func request(since cursor: String?) -> APIRequest {
         var request = APIRequest("GET", Paths.notifications)
-        request.query = [URLQueryItem(name: "limit", value: "500")]
+        request.query = [URLQueryItem(name: "limit", value: "500")] + self.keyQuery
         // A page has up to 500 notifications.
         request.answerLimit = .max
         if let app { request.query.append(URLQueryItem(name: "app", value: app)) }

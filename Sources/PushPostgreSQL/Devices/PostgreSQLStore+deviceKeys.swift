@@ -24,7 +24,13 @@ extension PostgreSQLStore {
     package func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]? {
         try await self.write { [sealing] tx in
             let pages = AudiencePages(audience)
-            guard try await !pages.isLarger(than: limit, tx) else { return nil }
+            // `isLarger` counts no devices.
+            if audience.branches == [.devices] {
+                let devices = try await tx.query(Self.countDevices, limit + 1).first?.integer(0) ?? 0
+                if devices > Int64(limit) { return nil }
+            } else if try await pages.isLarger(than: limit, tx) {
+                return nil
+            }
             var (walk, numbers, isLast) = (AudienceWalk(), Set<Int64>(), false)
             while !isLast {
                 let next = try await pages.take(AudienceWalk.page, at: &walk, tx)
@@ -45,6 +51,8 @@ extension PostgreSQLStore {
             }
         }
     }
+
+    private static let countDevices = "select count(*) from (select 1 from device limit $1) as x"
 
     static let deviceKeys = """
         select d.id, d.user_id, u.name, d.encryption_key from device d join account u on u.id = d.user_id

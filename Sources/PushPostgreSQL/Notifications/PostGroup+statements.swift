@@ -109,7 +109,7 @@ extension PostGroup {
         )
     }
 
-    /// The same, but fails if a sender then exceeds the given maximum.
+    /// Adds the usage, and fails if a sender then exceeds the given maximum.
     static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
         if most.isEmpty { return try Self.adding(added) }
         return try Statement(
@@ -139,7 +139,7 @@ extension PostGroup {
         returning user_id, notifications, bytes
         """
 
-    /// Fails with a number out of range (22003) if a bound is exceeded.
+    /// Fails with a number out of range (22003) if a limit is exceeded.
     static let usageAdditionWithinBounds = """
         with t as materialized (
             select t.* from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])

@@ -6,9 +6,9 @@ internal import PushStore
 /// Posts of several callers, which one transaction stores by the same few statements.
 ///
 /// The group reads and locks the rows for all posts at once, in the order in which all
-/// transactions lock: the requests' keys, the accounts of the users whom the posts name, these
-/// users' counters of changes. The senders' usage comes last, since all posts of a sender wait for
-/// it. A refusal is the outcome of its post only.
+/// transactions lock: the accounts of the users whom the posts name, these users' counters of
+/// changes. The requests' keys and the senders' usage come last, since all posts of a sender wait
+/// for it. A refusal is the outcome of its post only.
 ///
 /// Other transactions wait for the rows that a group has locked. So it takes only two round trips:
 /// it reads and locks; it writes and commits. If a write conflicts, the run fails, and the group
@@ -66,17 +66,14 @@ struct PostGroup {
         let posts = members.flatMap(\.posts)
         let requests = members.flatMap(\.requests)
         let senders = Set(posts.map(\.notification.sender)).sorted()
-        let keys = requests.isEmpty ? nil : try IdempotencyKeys.opening(of: requests, isFirst: run == .first)
+        let keys = requests.isEmpty ? nil : try IdempotencyKeys.lookup(of: requests)
         let draw = try Self.draw(for: posts)
-        let direct = members.flatMap { member in member.posts.filter(member.isDirect) }
+        let direct = isAlone ? members.flatMap { member in member.posts.filter(member.isDirect) } : posts
         let search = direct.isEmpty ? nil : try Self.findDevices(of: direct, tx.streamLanes)
         let statements = try [keys, Self.lookUp(for: posts, senders), draw, search]
         var answers = try await tx.query(all: statements.compactMap { $0 }).makeIterator()
         let rows = keys == nil ? nil : answers.next()
-        var facts = Facts(
-            keys: run == .first
-                ? try IdempotencyKeys(requests, found: rows) : try await IdempotencyKeys(tx, requests, rows)
-        )
+        var facts = Facts(keys: try IdempotencyKeys(requests, found: rows))
         if let rows = answers.next() { try facts.add(rows) }
         let drawn = draw == nil ? nil : answers.next()
         self.facts = facts
@@ -93,7 +90,6 @@ struct PostGroup {
         if self.run == .afterLoss, try await self.isAnyStored() {
             // This transaction has written the senders' usage. So its commit confirms the earlier
             // one's: PostgreSQL replicates them in order.
-            try self.facts.keys.write(self.tx)
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
@@ -124,7 +120,7 @@ struct PostGroup {
     /// The devices of a direct post; `nil` for others, and for a post that does not fit a group
     /// after all: with too many devices, or with devices of users whom it does not name.
     private func devices(of post: NewPost, _ member: PostMember) -> [GroupDevice]? {
-        guard member.isDirect(post) else { return nil }
+        guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
         let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
         guard own.count <= AudienceWalk.page else { return nil }
@@ -166,14 +162,14 @@ struct PostGroup {
     private func insert(_ chosen: [Chosen]) async throws -> [(Chosen, (reach: Reach, hasWork: Bool))] {
         if chosen.isEmpty { return [] }
         for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
-        if let untaken = try Self.untakenInsertion(of: chosen) { self.tx.queryLast(untaken) }
         let insertion = try Self.insertion(of: chosen, self.store.sealing)
+        let untaken = try Self.untakenInsertion(of: chosen)
         let walked = chosen.filter { $0.devices == nil && !$0.isScheduled }
         guard !walked.isEmpty else {
-            self.tx.queryLast(insertion)
+            for statement in [insertion, untaken].compactMap({ $0 }) { self.tx.queryLast(statement) }
             return []
         }
-        let sequences = try await self.sequences(insertion)
+        let sequences = try await self.sequences(insertion, untaken)
         var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
         for post in walked {
             guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
@@ -189,9 +185,10 @@ struct PostGroup {
         return made
     }
 
-    private func sequences(_ insertion: Statement) async throws -> [Int64: Int64] {
+    private func sequences(_ insertion: Statement, _ untaken: Statement?) async throws -> [Int64: Int64] {
         do {
-            return try WriteTransaction.numbers(try await self.tx.query(all: [insertion])[0])
+            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
+            return try WriteTransaction.numbers(rows)
         } catch let error as DatabaseError where error.isOvertaking {
             throw Overtaken()
         }

@@ -1,7 +1,7 @@
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that this server has leased, each with the server's number then.
+/// The pushes that this server has leased, each with the number under which it leased them.
 ///
 /// The number matters after the server was fenced: an outcome is then stored under the number of
 /// its lease, and only if no other server has taken the push over.

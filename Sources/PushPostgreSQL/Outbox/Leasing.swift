@@ -21,7 +21,9 @@ struct Leasing {
     /// Leases the pushes that are sent now, oldest first; settles, moves or postpones others.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if due.isEmpty { return [] }
-        let decisions = due.map { ($0, $0.decision(in: self.lane.description, now: self.now)) }
+        let decisions = due.map {
+            ($0, $0.decision(in: self.lane.description, othersHaveKeys: true, now: self.now))
+        }
         var pace: DevicePace?
         if self.interval != nil || self.isProbe {
             let staying = decisions.filter { if case .move = $0.1 { false } else { true } }
@@ -45,15 +47,20 @@ struct Leasing {
                     }
                 }
             case .send(let push):
-                switch pace?.decide(delivery, now: self.now) ?? .send {
-                case .send: leased.append(self.leased(delivery, push, pace))
+                switch pace == nil ? .send : pace?.decide(delivery, now: self.now) {
+                case .send?:
+                    let isAddressKnown = self.isProbe && pace?.isAddressKnown(delivery) == true
+                    leased.append(
+                        delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
+                    )
                 // The reason marks such a push, which is no longer needed once the device has
                 // fetched.
-                case .wait(let date): waits.append((key, date))
-                case .replace:
+                case .wait(let date)?: waits.append((key, date))
+                case .replace?:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
                     pace?.recordEnd(of: delivery)
-                case .leave: break
+                // Another transaction handles the device's pushes now.
+                case nil: break
                 }
             }
         }
@@ -66,17 +73,6 @@ struct Leasing {
     }
 
     // MARK: - Private
-
-    private func leased(_ delivery: DueDelivery, _ push: Push, _ pace: DevicePace?) -> LeasedDelivery {
-        LeasedDelivery(
-            device: delivery.key.device,
-            user: delivery.user,
-            push: push,
-            state: DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt),
-            isAddressKnown: self.isProbe && pace?.isAddressKnown(delivery) == true,
-            isPaced: self.interval != nil
-        )
-    }
 
     /// The same pushes, each with the number of its user's unread notifications of its app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {

@@ -60,7 +60,7 @@ extension PostgreSQLStore {
         return ended
     }
 
-    /// The same for large batches, without the list of pushes: the database counts them. Throws
+    /// Ends a large batch of pushes without listing them: the database counts them. Throws
     /// `EndedBefore` if any of them has ended before.
     static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
         guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {

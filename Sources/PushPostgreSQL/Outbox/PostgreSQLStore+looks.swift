@@ -101,13 +101,17 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
-    /// Cancels the last looks that wait, and deletes those that have ended.
+    /// Cancels the last looks that wait, and deletes the ended ones. A look that is still being
+    /// sent expires, so that the next cleanup deletes it: a stream that nobody reads must not fill
+    /// the database.
     private static func removeLast(of devices: [LookDevice], _ tx: WriteTransaction, now: Date) async throws {
         let pushes = devices.compactMap(\.lastPush)
         if pushes.isEmpty { return }
         try await Self.cancel(tx, pushes, reason: PushReason.replacedLook, now: now)
         _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
-        _ = try await tx.query(Self.deleteEmptyLooks, Set(pushes.map(\.notification)).sorted())
+        let looks = Set(pushes.map(\.notification)).sorted()
+        _ = try await tx.query(Self.deleteEmptyLooks, looks)
+        _ = try await tx.query(Self.expireLooks, looks, now.milliseconds)
     }
 
     /// Each user's looks have a notification of their own. It has no sender, so it counts for
@@ -184,6 +188,11 @@ extension PostgreSQLStore {
         delete from notification n where n.id = any($1::int8[])
             and not exists (select 1 from push p where p.notification_id = n.id)
             and not exists (select 1 from push_end p where p.notification_id = n.id)
+        """
+
+    static let expireLooks = """
+        update notification n set expires_at = $2 where n.id = any($1::int8[]) and n.expires_at > $2
+            and not exists (select 1 from push p where p.notification_id = n.id and p.owner is null)
         """
 
     /// The place in the order of notifications comes from the time, as in a post.

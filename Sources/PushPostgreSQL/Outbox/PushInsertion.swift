@@ -155,12 +155,14 @@ extension PushInsertion {
             let known = Set(found.map(\.device))
             left.removeAll(where: known.contains)
         }
-        let older = others.filter { $0.notification != self.target.id && $0.sequence <= self.target.sequence }
-        try await self.replace(older, collapseID)
-        let newer = Set(
-            others.filter { $0.notification != self.target.id && $0.sequence > self.target.sequence }.map(\.device)
+        let target = self.target
+        try await self.replace(
+            others.filter { target.replaces($0.notification, sequence: $0.sequence) == true },
+            collapseID
         )
-        return devices.filter { !newer.contains($0.number) }
+        let newer = others.filter { target.replaces($0.notification, sequence: $0.sequence) == false }
+        let superseded = Set(newer.map(\.device))
+        return devices.filter { !superseded.contains($0.number) }
     }
 
     private func replace(_ older: [Newest], _ collapseID: String) async throws {

@@ -11,8 +11,8 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// The same with the keys that the server has, and the check value of its encrypting key,
-    /// which is in use from then on.
+    /// Assigns a number to a server, with the keys that it has, and with the check value of its
+    /// encrypting key, which is in use from then on.
     ///
     /// Returns no row while another server joins or changes its keys, or while the schema
     /// changes.
@@ -42,7 +42,7 @@ extension ServerMembership {
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
 
-    /// The same for a server that operators need not see any more: its row is deleted.
+    /// Deletes the row of a server that operators need not see any more.
     static let deleteServer = "delete from node where number = $1"
 
     /// Fences late servers, on behalf of the server with this number.

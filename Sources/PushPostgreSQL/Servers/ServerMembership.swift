@@ -107,9 +107,9 @@ final class ServerMembership: Sendable {
         // After a failure, others fence this server some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
-        // Not through `announcements`, which may send some milliseconds later, after the
-        // connections are closed. If the message is lost, the others find the leases at their next
-        // poll.
+        // The message does not go through `announcements`, which may send some milliseconds later,
+        // after the connections are closed. If it is lost, the others find the leases at their
+        // next poll.
         let message = ServerMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.notify, message.description)
     }

@@ -71,6 +71,7 @@ extension PostgreSQLStore {
         let push: DuePush
         let notification: NotificationID
         let device: DeviceHandle
+        let isLook: Bool
     }
 
     /// The events that other servers have sent to devices with a stream here, and that the
@@ -88,7 +89,8 @@ extension PostgreSQLStore {
             guard let number = try row.optionalInteger(3), let id = NotificationID(rawValue: number) else { continue }
             let push = DuePush(notification: number, device: device)
             guard self.echoes.begin(push, at: try row.integer(4)) else { continue }
-            echoes.append(Echo(push: push, notification: id, device: handle))
+            let isLook = try row.optionalText(5).map { Lane(stored: $0).isOfLooks } ?? false
+            echoes.append(Echo(push: push, notification: id, device: handle, isLook: isLook))
         }
         self.echoes.record(readAt: date, shared: shared)
         return echoes
@@ -96,7 +98,8 @@ extension PostgreSQLStore {
 
     private func send(_ echo: Echo) async {
         // The client of a stream that has ended reconnects, and reports what it has received.
-        if await self.options.streams.deliver(echo.notification, to: echo.device) == .full {
+        let delivery = await self.options.streams.deliver(echo.notification, isLook: echo.isLook, to: echo.device)
+        if delivery == .full {
             self.echoes.giveBack(echo.push)
         }
     }
@@ -126,7 +129,7 @@ extension PostgreSQLStore {
     /// that have a stream at this server and another one. Omits pushes accepted before the stream
     /// here was opened, except in the last two seconds before.
     static let settledElsewhere = """
-        select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at
+        select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at, x.lane
         from (select 1) as one
         left join stream s on s.node = $1 and s.is_shared
         left join device d on d.number = s.device

@@ -45,7 +45,7 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// The same with the values in an array.
+    /// Runs a statement whose values are in an array.
     func query(_ sql: String, values: [any Bindable]) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }

@@ -33,7 +33,7 @@ final class Writer: Sendable {
         var checkpointsAt = Writer.usualLog
         /// The log's length, in pages, at which the next warning is due.
         var warnsOfLogAt = Writer.longLog
-        /// Why the last checkpoint failed; `nil` if it succeeded.
+        /// The reason why the last checkpoint failed; `nil` if it succeeded.
         var checkpointFailure: String?
     }
 
@@ -78,7 +78,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Why the writer has stopped; `nil` if it has not.
+    /// The reason why the writer has stopped; `nil` if it has not.
     var failure: String? { self.state.withLock { $0.failure } }
 
     /// Runs `body` in a transaction, together with other work, and returns once that is on the

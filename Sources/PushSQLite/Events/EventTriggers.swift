@@ -99,12 +99,13 @@ struct EventTriggers {
 
     /// Stores a row that is not an event; the next event has its number plus one.
     private static func beginNumbers(_ db: Database, now: Date) throws {
-        try db.execute(
-            sql: """
+        try db.run(
+            prepared: """
                 insert into event (number, at, kind)
                 select ?1, ?2, 0 where ?1 > coalesce((select max(number) from event), 0)
                 """,
-            arguments: [EventNumbers.first(at: now), now.milliseconds]
+            EventNumbers.first(at: now),
+            now.milliseconds
         )
     }
 }

@@ -143,8 +143,8 @@ struct PushInsertion {
             collapseID
         ) { (notification: $0.integer(0), sequence: $0.integer(1)) }
         if let last {
-            if last.notification == self.target.id { return true }
-            guard last.sequence <= self.target.sequence else { return false }
+            let replaces = self.target.replaces(last.notification, sequence: last.sequence)
+            guard replaces == true else { return replaces == nil }
             try self.cancel(last.notification, device, db)
         }
         try db.run(

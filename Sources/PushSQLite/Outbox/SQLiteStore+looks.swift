@@ -66,7 +66,7 @@ extension SQLiteStore {
             if let last = device.last {
                 let push = DuePush(notification: last, device: device.number)
                 try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
-                try Self.deleteEnded(push, db)
+                try Self.deleteEnded(push, db, now: now)
             }
             try Self.insert(number, for: device, of: order.user, dueAt: due, by: pusher, db)
             count += 1
@@ -181,7 +181,9 @@ extension SQLiteStore {
         if let lane { pusher.notes.count(.cancelled, lane: lane) }
     }
 
-    private static func deleteEnded(_ push: DuePush, _ db: Database) throws {
+    /// A look that is still being sent expires, so that the next cleanup deletes it: a stream that
+    /// nobody reads must not fill the database.
+    private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             prepared: "delete from delivery where notification_id = ? and device = ? and settled_at is not null",
             push.notification,
@@ -192,6 +194,14 @@ extension SQLiteStore {
                 delete from notification where id = ?1 and not exists (select 1 from delivery where notification_id = ?1)
                 """,
             push.notification
+        )
+        try db.run(
+            prepared: """
+                update notification set expires_at = ?2 where id = ?1 and expires_at > ?2
+                    and not exists (select 1 from delivery where notification_id = ?1 and state = 'queued')
+                """,
+            push.notification,
+            now.milliseconds
         )
     }
 }

@@ -3,7 +3,7 @@ internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// The counts of posts, pushes and fetches in the last hour, step by step. In memory only: a
+/// The counts of posts, pushes and fetches in the last hour, step by step. It is in memory only: a
 /// restart begins with none.
 ///
 /// Pushes are those of all servers that share the database; posts and fetches are those of this

@@ -118,6 +118,6 @@ extension DeviceRegistration {
 }
 
 extension DeviceHandle {
-    /// Why a text is not a handle, for a problem's detail.
+    /// The reason why a text is not a handle, for a problem's detail.
     static let rule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
 }

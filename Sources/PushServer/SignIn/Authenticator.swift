@@ -56,8 +56,8 @@ package final class Authenticator: Sendable {
         let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
         self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
         self.parameters = parameters
-        // The key survives restarts: otherwise a change of its time would show that a name is
-        // unknown.
+        // The key survives restarts. With another key the time of a refusal could change, which
+        // would show that the name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }

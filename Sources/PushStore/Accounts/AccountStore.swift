@@ -107,7 +107,7 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Adds a user of the usual app.
+    /// Adds a user of the default app.
     package func addUser(
         _ name: Username,
         role: Role,

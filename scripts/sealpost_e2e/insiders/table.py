@@ -19,7 +19,7 @@ def result(move, answers, verdict, seconds, harms, failure, latest):
         faults.append(failure)
     if verdict.missing:
         late = [f"{lane} {verdict.of(lane):.0f} s" for lane in verdict.missing]
-        faults.append(f"pushes of others had not come after {', '.join(late)}")
+        faults.append(f"pushes of others had not arrived after {', '.join(late)}")
     lanes = [lane for lane in verdict.latencies if verdict.of(lane) > latest and lane not in verdict.missing]
     if lanes:
         faults.append(f"pushes of others were late: {', '.join(f'{lane} {verdict.of(lane):.1f} s' for lane in lanes)}")

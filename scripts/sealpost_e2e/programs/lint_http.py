@@ -135,7 +135,7 @@ def tour(site, hook):
         call(200, route, user=None, **SIGNED)
         site.ask(200, route.split(" ")[1], "HEAD", user=None)
     for route in ("GET /metrics", "GET /api/users", "GET /api/tokens", "GET /api/audit", "GET /api/devices", "GET /api/register",
-        "GET /api/events", "GET /api/deliveries", "GET /api/webpush/key", "GET /api/status", "GET /api/sessions/current"):
+        "GET /api/events", "GET /api/deliveries", "GET /api/keys", "GET /api/webpush/key", "GET /api/status", "GET /api/sessions/current"):
         call(200, route)
         site.ask(200, route.split(" ")[1], Prefer="handling=strict")
         site.ask(400, route.split(" ")[1] + "?unheard-of=1", Prefer="handling=strict")
@@ -155,6 +155,7 @@ def tour(site, hook):
     call(200, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
     for method in ("PUT", "DELETE"):
         call(204, method + " /api/devices/{id}/topics/{topic}", f"/api/devices/{device}/topics/news")
+    call(204, "PUT /api/devices/{id}/key", f"/api/devices/{device}/key", body={"Key": "sealpost-key.1"})
     call(410, "PUT /api/register/{id}", f"/api/register/{device}", user="dora", body={"Platform": "stream"})
     call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "hook", "Handle": "lint"})
     confirmation = "POST /api/register/{id}/confirmation", f"/api/register/{device}/confirmation"

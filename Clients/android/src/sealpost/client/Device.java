@@ -12,14 +12,21 @@ public final class Device {
     private final @Nullable String handle;
     private final List<String> tags;
     private final boolean isRetired;
+    private final @Nullable String key;
 
     /** A device, for tests. */
     public Device(String id, @Nullable String platform, @Nullable String handle, List<String> tags, boolean isRetired) {
+        this(id, platform, handle, tags, isRetired, null);
+    }
+
+    private Device(
+        String id, @Nullable String platform, @Nullable String handle, List<String> tags, boolean isRetired, @Nullable String key) {
         this.id = id;
         this.platform = platform;
         this.handle = handle;
         this.tags = Collections.unmodifiableList(new ArrayList<>(tags));
         this.isRetired = isRetired;
+        this.key = key;
     }
 
     /** Null unless the value is a device. */
@@ -31,7 +38,7 @@ public final class Device {
         for (Json tag : list == null ? Collections.<Json>emptyList() : list.elements()) {
             if (tag.string() != null) tags.add(tag.string());
         }
-        return new Device(id, text(json, "Platform"), text(json, "Handle"), tags, text(json, "RetiredAt") != null);
+        return new Device(id, text(json, "Platform"), text(json, "Handle"), tags, text(json, "RetiredAt") != null, text(json, "Key"));
     }
 
     private static @Nullable String text(Json json, String name) {
@@ -56,6 +63,11 @@ public final class Device {
     /** Its topics. */
     public List<String> tags() {
         return tags;
+    }
+
+    /** The text of its public keys for end-to-end encryption, for {@link DeviceKey}; null if it has none. */
+    public @Nullable String key() {
+        return key;
     }
 
     /** Whether another account has registered its handle since. */

@@ -51,6 +51,22 @@ public final class Devices {
         client.api.call(new Request("DELETE", Paths.topic(own(), topic)), client.options.deadline());
     }
 
+    /** Gives this device's public keys, the text of {@link DeviceKeys#text}, to the server, after each registration under a new id. */
+    public void setKey(String text) throws PushClientException {
+        setKey(own(), text);
+    }
+
+    /** Gives the approved keys of another device of the account to the server: the result of {@link DeviceKeys#approve}. */
+    public void setKey(Device device, String approved) throws PushClientException {
+        setKey(device.id(), approved);
+    }
+
+    private void setKey(String id, String text) throws PushClientException {
+        Request request = new Request("PUT", Paths.key(id));
+        request.body = Json.object().with("Key", Json.of(text));
+        client.api.call(request, client.options.deadline());
+    }
+
     /**
      * Sends a test push to this device, waits for its provider, and returns the server's answer with
      * {@code State} and {@code Reason}.

@@ -23,7 +23,7 @@ final class Notifications {
         final Account.Snapshot before = client.account.read();
         CachedItem cached = before.entry(id);
         if (cached != null && cached.item.payload() == null) cached = null;
-        Request request = new Request("GET", Paths.notification(id));
+        Request request = client.options.withKey(new Request("GET", Paths.notification(id)));
         request.tag = cached == null ? null : cached.tag;
         long now = client.options.now();
         try {
@@ -55,6 +55,7 @@ final class Notifications {
         long now = client.options.now();
         Request request = new Request("GET", Paths.NOTIFICATIONS).parameter("ids", Long.toString(id));
         if (client.options.app() != null) request.parameter("app", client.options.app());
+        client.options.withKey(request);
         Answer answer;
         try {
             answer = client.api.call(request, client.options.deadline());
@@ -90,7 +91,7 @@ final class Notifications {
     NotificationItem mark(long id, boolean isRead, @Nullable String task, Deadline deadline) throws PushClientException {
         long before = client.account.read().commit;
         long now = client.options.now();
-        Request request = new Request("PATCH", Paths.notification(id));
+        Request request = client.options.withKey(new Request("PATCH", Paths.notification(id)));
         request.body = Json.object().with("Read", Json.of(isRead));
         Answer answer = client.api.call(request, deadline);
         NotificationItem item = answer.item(id);

@@ -24,6 +24,7 @@ public final class Options {
     private long deadlineMillis = 30_000;
     private int answerLimit = 4 << 20;
     private @Nullable String app;
+    private @Nullable String deviceKeyId;
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
@@ -141,6 +142,15 @@ public final class Options {
     }
 
     /**
+     * The id of this device's key, if it opens end-to-end payloads: each request then asks for its
+     * wrapped key.
+     */
+    public Options deviceKeyId(String id) {
+        deviceKeyId = id;
+        return this;
+    }
+
+    /**
      * Lets several accounts share this device. Each registers the same handle without replacing
      * the others. Each push carries a hint that identifies its account, for
      * {@link PushClient#isRecipient}.
@@ -235,6 +245,11 @@ public final class Options {
 
     @Nullable String app() {
         return app;
+    }
+
+    /** The request, which asks for this device's wrapped keys. */
+    Request withKey(Request request) {
+        return deviceKeyId == null ? request : request.parameter("key", deviceKeyId);
     }
 
     boolean isDeviceShared() {

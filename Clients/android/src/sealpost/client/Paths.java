@@ -32,6 +32,10 @@ final class Paths {
         return device(registration) + "/topics/" + Request.escaped(topic);
     }
 
+    static String key(String registration) {
+        return device(registration) + "/key";
+    }
+
     static String test(String registration) {
         return device(registration) + "/test";
     }

@@ -53,6 +53,7 @@ final class Sync {
     static Request request(Options options, @Nullable String cursor) {
         Request request = new Request("GET", Paths.NOTIFICATIONS).parameter("limit", "500");
         if (options.app() != null) request.parameter("app", options.app());
+        options.withKey(request);
         if (cursor != null) {
             request.parameter("since", cursor);
             // If nothing follows a cursor, the tag of the server's answer is that cursor.

@@ -9,7 +9,7 @@ public final class AllTests {
 
     public static void main(String[] arguments) throws Exception {
         JdkMethods.allowPatch();
-        Class<?>[] classes = {VectorTests.class, OutboxVectorTests.class, ClientTests.class, NetworkTests.class};
+        Class<?>[] classes = {VectorTests.class, OutboxVectorTests.class, ClientTests.class, NetworkTests.class, EndToEndTests.class};
         if (arguments.length > 0) {
             classes = new Class<?>[arguments.length];
             for (int index = 0; index < classes.length; index++) classes[index] = Class.forName("sealpost.client." + arguments[index]);

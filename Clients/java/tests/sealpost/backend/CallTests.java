@@ -172,8 +172,8 @@ final class CallTests {
             });
             other.start();
             fails(SealpostException.class, () -> script.client().send(TEXT));
-            other.join();
             that(Thread.interrupted(), "the thread stays interrupted");
+            other.join();
         }
     }
 

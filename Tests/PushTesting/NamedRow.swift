@@ -1,12 +1,12 @@
 internal import CSQLite
 package import Foundation
+package import SQLite
 
-/// A copy of a row, whose columns are read by name.
+/// A copy of a row of SQLite, whose columns are read by name.
 ///
 /// Reading throws `RowDecodingError` if a column is missing, or has a value of another type than
 /// requested: a damaged row may have one, despite the schema.
-package struct Row: CustomStringConvertible {
-    /// The names are shared by all rows of a result.
+package struct NamedRow: CustomStringConvertible {
     private let names: [String]
     private let values: [Value]
 
@@ -18,9 +18,20 @@ package struct Row: CustomStringConvertible {
         case blob(Data)
     }
 
-    fileprivate init(names: [String], _ row: borrowing DirectRow) {
-        self.names = names
-        self.values = names.indices.map { row.value(Int32($0)) }
+    fileprivate init(_ row: borrowing DirectRow) {
+        let columns = 0..<sqlite3_column_count(row.statement)
+        self.names = columns.map { sqlite3_column_name(row.statement, $0).map { String(cString: $0) } ?? "" }
+        self.values = columns.map { Self.value($0, of: row) }
+    }
+
+    fileprivate static func value(_ column: Int32, of row: borrowing DirectRow) -> Value {
+        switch sqlite3_column_type(row.statement, column) {
+        case SQLITE_INTEGER: .integer(row.integer(column))
+        case SQLITE_FLOAT: .real(sqlite3_column_double(row.statement, column))
+        case SQLITE_TEXT: .text(row.text(column))
+        case SQLITE_BLOB: .blob(row.data(column))
+        default: .null
+        }
     }
 
     package subscript<Value: ColumnDecodable>(_ column: String) -> Value {
@@ -60,46 +71,46 @@ package struct RowDecodingError: Error {}
 /// A type that a column's value can be decoded to.
 package protocol ColumnDecodable {
     /// `nil` if the value is of another type.
-    init?(column value: Row.Value)
+    init?(column value: NamedRow.Value)
 }
 
 extension Int64: ColumnDecodable {
-    package init?(column value: Row.Value) {
+    package init?(column value: NamedRow.Value) {
         guard case .integer(let number) = value else { return nil }
         self = number
     }
 }
 
 extension Int: ColumnDecodable {
-    package init?(column value: Row.Value) {
+    package init?(column value: NamedRow.Value) {
         guard case .integer(let number) = value else { return nil }
         self.init(exactly: number)
     }
 }
 
 extension Bool: ColumnDecodable {
-    package init?(column value: Row.Value) {
+    package init?(column value: NamedRow.Value) {
         guard case .integer(let number) = value else { return nil }
         self = number != 0
     }
 }
 
 extension String: ColumnDecodable {
-    package init?(column value: Row.Value) {
+    package init?(column value: NamedRow.Value) {
         guard case .text(let text) = value else { return nil }
         self = text
     }
 }
 
 extension Data: ColumnDecodable {
-    package init?(column value: Row.Value) {
+    package init?(column value: NamedRow.Value) {
         guard case .blob(let data) = value else { return nil }
         self = data
     }
 }
 
 extension Optional: ColumnDecodable where Wrapped: ColumnDecodable {
-    package init?(column value: Row.Value) {
+    package init?(column value: NamedRow.Value) {
         if case .null = value {
             self = .none
         } else if let wrapped = Wrapped(column: value) {
@@ -112,56 +123,41 @@ extension Optional: ColumnDecodable where Wrapped: ColumnDecodable {
 
 // MARK: - Queries
 
-extension Row {
-    package static func fetchAll(_ statement: Statement, arguments: [any Bindable] = []) throws -> [Row] {
-        var (names, rows): ([String]?, [Row]) = (nil, [])
-        try statement.rows(arguments).forEach { row in
-            let columns = names ?? row.names
-            names = columns
-            rows.append(Row(names: columns, row))
-            return true
-        }
-        return rows
+extension NamedRow {
+    package static func fetchAll(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> [NamedRow] {
+        try db.all(SQL(sql: sql, arguments: arguments)) { NamedRow($0) }
     }
 
-    package static func fetchAll(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> [Row] {
-        try self.fetchAll(db.makeStatement(sql: sql), arguments: arguments)
-    }
-
-    package static func fetchOne(_ statement: Statement, arguments: [any Bindable] = []) throws -> Row? {
-        try statement.rows(arguments).map { Row(names: $0.names, $0) }
-    }
-
-    package static func fetchOne(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> Row? {
-        try self.fetchOne(db.makeStatement(sql: sql), arguments: arguments)
+    package static func fetchOne(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> NamedRow? {
+        try self.fetchAll(db, sql: sql, arguments: arguments).first
     }
 }
 
 /// Queries of one column.
 extension ColumnDecodable {
-    package static func fetchAll(_ statement: Statement, arguments: [any Bindable] = []) throws -> [Self] {
-        var values: [Self] = []
-        try statement.rows(arguments).forEach { row in
-            guard let value = Self(column: row.value(0)) else { throw RowDecodingError() }
-            values.append(value)
-            return true
-        }
-        return values
-    }
-
     package static func fetchAll(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> [Self] {
-        try self.fetchAll(db.makeStatement(sql: sql), arguments: arguments)
+        try db.all(SQL(sql: sql, arguments: arguments)) { row in
+            guard let value = Self(column: NamedRow.value(0, of: row)) else { throw RowDecodingError() }
+            return value
+        }
     }
 
     /// The first row's value; `nil` if there is no row, or the value is null.
-    package static func fetchOne(_ statement: Statement, arguments: [any Bindable] = []) throws -> Self? {
-        let value: Row.Value? = try statement.rows(arguments).map { $0.value(0) }
-        guard let value, value != .null else { return nil }
-        guard let decoded = Self(column: value) else { throw RowDecodingError() }
-        return decoded
-    }
-
     package static func fetchOne(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> Self? {
-        try self.fetchOne(db.makeStatement(sql: sql), arguments: arguments)
+        try Optional<Self>.fetchAll(db, sql: sql, arguments: arguments).first ?? nil
+    }
+}
+
+extension Database {
+    /// Runs one statement with parameters.
+    package func execute(sql: String, arguments: [any Bindable]) throws {
+        try self.each(SQL(sql: sql, arguments: arguments)) { _ in }
+    }
+}
+
+extension Connection {
+    /// Runs `body` in a transaction.
+    package func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
+        try self.exclusively { db in try db.inTransaction(.immediate) { try body(db) } }
     }
 }

@@ -1,0 +1,133 @@
+package sealpost.client;
+
+import androidx.annotation.Nullable;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.PublicKey;
+import java.security.Signature;
+import java.util.Arrays;
+import java.util.Locale;
+import sealpost.client.UnreadablePayloadException.Reason;
+
+/** The public keys of a device for end-to-end encryption, as the device has registered them. */
+public final class DeviceKey {
+    static final int ID = 22;
+    private static final int SIGNATURE = 86;
+
+    final String body;
+    final byte[] agreement;
+    private final String text;
+    private final String account;
+    private final String id;
+
+    /**
+     * Reads the text that a device has registered.
+     *
+     * @throws UnreadablePayloadException if it is malformed, or the device's own signature is wrong
+     */
+    public DeviceKey(String text) throws UnreadablePayloadException {
+        String[] parts = text.length() <= 2048 ? split(text) : new String[0];
+        byte[] signing = parts.length == 8 ? point(parts[3]) : null;
+        byte[] agreement = parts.length == 8 ? point(parts[4]) : null;
+        if (signing == null || agreement == null || !(parts[0] + "." + parts[1]).equals("sealpost-key.1") || parts[2].length() != ID
+            || time(parts[5]) < 0 || parts[7].length() % (ID + SIGNATURE) != 0) {
+            throw new UnreadablePayloadException(Reason.MALFORMED);
+        }
+        this.text = text;
+        this.account = parts[2];
+        this.agreement = agreement;
+        this.body = text.substring(0, text.length() - parts[6].length() - parts[7].length() - 2);
+        this.id = id(bytes(body));
+        byte[] own = Base64.fromUrl(parts[6]);
+        if (own == null || own.length != 64) throw new UnreadablePayloadException(Reason.MALFORMED);
+        if (!verifies(signing, own, "own")) throw new UnreadablePayloadException(Reason.SIGNATURE);
+    }
+
+    /** The whole text, with the approvals of other devices. */
+    public String text() {
+        return text;
+    }
+
+    /** The identifier of the account that the device belongs to. */
+    public String account() {
+        return account;
+    }
+
+    /** The id under which payloads have the device's wrapped key. */
+    public String id() {
+        return id;
+    }
+
+    /** 30 digits that people can compare between two screens. */
+    public String fingerprint() {
+        byte[] digest = Hashes.sha256(bytes("sealpost-fingerprint\n" + body));
+        StringBuilder digits = new StringBuilder();
+        for (int start = 0; start < 30; start += 5) {
+            long number = 0;
+            for (int index = start; index < start + 5; index++) number = number << 8 | digest[index] & 0xFF;
+            digits.append(start == 0 ? "" : " ").append(String.format(Locale.ROOT, "%05d", number % 100_000));
+        }
+        return digits.toString();
+    }
+
+    private boolean verifies(byte[] signing, byte[] signature, String purpose) {
+        try {
+            Signature verifier = Signature.getInstance("SHA256withECDSA");
+            verifier.initVerify(P256.key(signing));
+            verifier.update(signed(purpose, body));
+            return verifier.verify(P256.toDer(signature));
+        } catch (GeneralSecurityException invalid) {
+            return false;
+        }
+    }
+
+    static byte[] signed(String purpose, String body) {
+        return bytes("sealpost-" + purpose + "\n" + body);
+    }
+
+    static byte[] bytes(String text) {
+        return text.getBytes(StandardCharsets.UTF_8);
+    }
+
+    static String id(byte[] value) {
+        return Base64.url(Arrays.copyOf(Hashes.sha256(value), 16));
+    }
+
+    /** At most nine parts: a text of more has another form anyway. */
+    static String[] split(String text) {
+        return text.split("\\.", 9);
+    }
+
+    /** A point on the curve; null for another text. */
+    static @Nullable byte[] point(String text) {
+        try {
+            byte[] point = Base64.fromUrl(text);
+            PublicKey key = point == null ? null : P256.key(point);
+            return key == null ? null : point;
+        } catch (GeneralSecurityException invalid) {
+            return null;
+        }
+    }
+
+    /** Seconds since 1970, in up to ten digits without leading zeros; -1 for another text. */
+    static long time(String text) {
+        if (text.isEmpty() || text.length() > 10 || (text.length() > 1 && text.charAt(0) == '0')) return -1;
+        long time = 0;
+        for (int index = 0; index < text.length(); index++) {
+            int digit = text.charAt(index) - '0';
+            if (digit < 0 || digit > 9) return -1;
+            time = time * 10 + digit;
+        }
+        return time;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+        return other instanceof DeviceKey && text.equals(((DeviceKey) other).text);
+    }
+
+    @Override
+    public int hashCode() {
+        return text.hashCode();
+    }
+}

@@ -1,0 +1,85 @@
+package sealpost.client;
+
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.PrivateKey;
+import java.security.Signature;
+import java.util.List;
+import sealpost.client.UnreadablePayloadException.Reason;
+
+/**
+ * The keys of this device for end-to-end encryption: two key pairs of P-256, one that signs and one
+ * that agrees on keys.
+ *
+ * <p>From API level 31 on make them in the Android Keystore, with {@code PURPOSE_SIGN} and
+ * {@code PURPOSE_AGREE_KEY}: no app can read them there. Older versions have no key agreement in the
+ * Keystore: make both with {@code KeyPairGenerator}, and store their encodings as you store the
+ * client's token.
+ */
+public final class DeviceKeys {
+    private final DeviceKey key;
+    private final PrivateKey signing;
+    private final PrivateKey agreement;
+
+    /**
+     * Reads the keys of an earlier start.
+     *
+     * @param text the result of {@link #text}, which the app has stored
+     * @throws UnreadablePayloadException if it is malformed
+     */
+    public DeviceKeys(String text, PrivateKey signing, PrivateKey agreement) throws UnreadablePayloadException {
+        this.key = new DeviceKey(text);
+        this.signing = signing;
+        this.agreement = agreement;
+    }
+
+    /**
+     * The text of new keys: store it, and give it to the server with
+     * {@link Devices#setKey(String)}.
+     *
+     * @param account the identifier of the account, as {@link Session#account()}
+     */
+    public static String text(String account, KeyPair signing, KeyPair agreement) throws GeneralSecurityException {
+        String points = Base64.url(P256.point(signing.getPublic())) + "." + Base64.url(P256.point(agreement.getPublic()));
+        String body = "sealpost-key.1." + account + "." + points + "." + System.currentTimeMillis() / 1000;
+        return body + "." + sign(signing.getPrivate(), "own", body) + ".";
+    }
+
+    /** The public keys. */
+    public DeviceKey key() {
+        return key;
+    }
+
+    /**
+     * The text of another device of the account with this device's approval. First a person compares
+     * the fingerprint on both screens; then store the text at the server.
+     *
+     * @throws UnreadablePayloadException if the device belongs to another account
+     */
+    public String approve(DeviceKey other) throws UnreadablePayloadException, GeneralSecurityException {
+        if (!other.account().equals(key.account())) throw new UnreadablePayloadException(Reason.ACCOUNT);
+        return other.text() + key.id() + sign(signing, "approve", other.body);
+    }
+
+    /**
+     * Opens an end-to-end payload.
+     *
+     * @param payload the text as fetched
+     * @param senders the public keys of the backends that the app trusts, 87 characters each
+     * @param app the app of the notification, {@code default} if the server sends for one only
+     */
+    public OpenedPayload open(String payload, List<String> senders, String app) throws UnreadablePayloadException {
+        return open(payload, senders, app, System.currentTimeMillis() / 1000);
+    }
+
+    OpenedPayload open(String payload, List<String> senders, String app, long now) throws UnreadablePayloadException {
+        return OpenedPayload.open(payload, key, agreement, senders, app, now);
+    }
+
+    private static String sign(PrivateKey key, String purpose, String body) throws GeneralSecurityException {
+        Signature signer = Signature.getInstance("SHA256withECDSA");
+        signer.initSign(key);
+        signer.update(DeviceKey.signed(purpose, body));
+        return Base64.url(P256.fromDer(signer.sign()));
+    }
+}

@@ -1,0 +1,80 @@
+package sealpost.client;
+
+import androidx.annotation.Nullable;
+import java.math.BigInteger;
+import java.security.GeneralSecurityException;
+import java.security.KeyFactory;
+import java.security.PublicKey;
+import java.security.spec.X509EncodedKeySpec;
+import java.util.Arrays;
+
+/** Points of P-256, uncompressed, and ECDSA signatures of r and s as 64 bytes. */
+final class P256 {
+    /** The length of a point. */
+    static final int POINT = 65;
+
+    /** The SubjectPublicKeyInfo of a point (RFC 5480) before the point. */
+    private static final byte[] HEADER = {
+        0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2A, (byte) 0x86, 0x48, (byte) 0xCE, 0x3D, 0x02, 0x01, 0x06, 0x08, 0x2A, (byte) 0x86, 0x48,
+        (byte) 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,
+    };
+    private static final BigInteger PRIME = new BigInteger("ffffffff00000001000000000000000000000000ffffffffffffffffffffffff", 16);
+    private static final BigInteger B = new BigInteger("5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604b", 16);
+
+    private P256() {}
+
+    /** The key of a point; null if it is not on the curve. */
+    static @Nullable PublicKey key(byte[] point) throws GeneralSecurityException {
+        if (point.length != POINT || point[0] != 4) return null;
+        BigInteger x = new BigInteger(1, Arrays.copyOfRange(point, 1, 33));
+        BigInteger y = new BigInteger(1, Arrays.copyOfRange(point, 33, 65));
+        // Not every provider checks this before a key agreement.
+        BigInteger right = x.pow(3).subtract(x.multiply(BigInteger.valueOf(3))).add(B).mod(PRIME);
+        if (x.compareTo(PRIME) >= 0 || y.compareTo(PRIME) >= 0 || !y.multiply(y).mod(PRIME).equals(right)) return null;
+        return KeyFactory.getInstance("EC").generatePublic(new X509EncodedKeySpec(join(HEADER, point)));
+    }
+
+    /** The point of a key. Throws {@code IllegalArgumentException} for a key of another curve. */
+    static byte[] point(PublicKey key) {
+        byte[] encoded = key.getEncoded();
+        if (encoded == null || encoded.length != HEADER.length + POINT || !Arrays.equals(Arrays.copyOf(encoded, HEADER.length), HEADER)) {
+            throw new IllegalArgumentException("the key is not one of the curve P-256");
+        }
+        return Arrays.copyOfRange(encoded, HEADER.length, encoded.length);
+    }
+
+    /** A signature as Java's providers read it, a sequence of two integers. */
+    static byte[] toDer(byte[] raw) {
+        byte[] r = new BigInteger(1, Arrays.copyOf(raw, 32)).toByteArray();
+        byte[] s = new BigInteger(1, Arrays.copyOfRange(raw, 32, 64)).toByteArray();
+        return join(
+            new byte[] {0x30, (byte) (4 + r.length + s.length), 0x02, (byte) r.length}, r, new byte[] {0x02, (byte) s.length}, s);
+    }
+
+    /** A signature that a provider has made. */
+    static byte[] fromDer(byte[] der) {
+        int first = der[3];
+        byte[] raw = new byte[64];
+        copy(Arrays.copyOfRange(der, 4, 4 + first), raw, 32);
+        copy(Arrays.copyOfRange(der, 6 + first, der.length), raw, 64);
+        return raw;
+    }
+
+    private static void copy(byte[] number, byte[] raw, int end) {
+        // A leading zero keeps the number positive.
+        int length = Math.min(number.length, 32);
+        System.arraycopy(number, number.length - length, raw, end - length, length);
+    }
+
+    static byte[] join(byte[]... parts) {
+        int length = 0;
+        for (byte[] part : parts) length += part.length;
+        byte[] all = new byte[length];
+        int at = 0;
+        for (byte[] part : parts) {
+            System.arraycopy(part, 0, all, at, part.length);
+            at += part.length;
+        }
+        return all;
+    }
+}

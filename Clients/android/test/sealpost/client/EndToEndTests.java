@@ -1,0 +1,120 @@
+package sealpost.client;
+
+import java.math.BigInteger;
+import java.security.AlgorithmParameters;
+import java.security.KeyFactory;
+import java.security.KeyPair;
+import java.security.KeyPairGenerator;
+import java.security.PrivateKey;
+import java.security.spec.ECGenParameterSpec;
+import java.security.spec.ECParameterSpec;
+import java.security.spec.ECPrivateKeySpec;
+import java.util.Collections;
+import java.util.List;
+import sealpost.client.UnreadablePayloadException.Reason;
+
+/** Opens and refuses end-to-end payloads as {@code docs/evidence/vectors/end-to-end.json} says. */
+public final class EndToEndTests {
+    private static final Json FILE = Vectors.read("end-to-end");
+    private static final List<String> SENDERS = Collections.singletonList(FILE.get("sender").get("public").string());
+    private static final long NOW = FILE.get("now").integer();
+
+    private EndToEndTests() {}
+
+    public static void exportsAreThoseOfTheRfc() throws Exception {
+        Json hpke = FILE.get("hpke");
+        HpkeReceiver receiver = new HpkeReceiver(
+            hex(hpke.get("enc")), privateKey(hex(hpke.get("recipient"))), hex(hpke.get("recipientPublic")), hex(hpke.get("senderPublic")),
+            hex(hpke.get("info")));
+        for (Json export : hpke.get("exports").elements()) {
+            byte[] value = receiver.export(hex(export.get("context")), 32);
+            Check.equal(new BigInteger(1, value), new BigInteger(export.get("value").string(), 16), "the exported value");
+        }
+    }
+
+    public static void eachDeviceOpensThePayloads() throws Exception {
+        for (Json vector : FILE.get("payloads").elements()) {
+            for (String name : FILE.get("devices").names()) {
+                DeviceKeys keys = keys(name);
+                if (!vector.get("devices").elements().contains(Json.of(keys.key().id()))) continue;
+                OpenedPayload opened = keys.open(vector.get("payload").string(), SENDERS, vector.get("app").string(), NOW);
+                Check.equal(opened.payload(), Json.read(DeviceKey.bytes(vector.get("plain").string())), "the payload");
+                Check.equal(opened.message(), vector.get("message").string(), "the message");
+                Check.equal(opened.sentAt(), NOW, "the time");
+            }
+        }
+    }
+
+    public static void otherPayloadsAreRefusedWithTheirReason() throws Exception {
+        DeviceKeys phone = keys("phone");
+        for (Json vector : FILE.get("refused").elements()) {
+            try {
+                phone.open(vector.get("payload").string(), SENDERS, "default", NOW);
+            } catch (UnreadablePayloadException refused) {
+                Check.equal(refused.reason().word, vector.get("reason").string(), vector.get("name").string());
+                continue;
+            }
+            throw new AssertionError("it was opened: " + vector.get("name").string());
+        }
+    }
+
+    public static void deviceKeysHaveTheirFingerprints() throws Exception {
+        for (String name : FILE.get("devices").names()) {
+            Json device = FILE.get("devices").get(name);
+            DeviceKey key = new DeviceKey(device.get("key").string());
+            Check.equal(key.fingerprint(), device.get("fingerprint").string(), "the fingerprint");
+            Check.equal(key.id(), device.get("id").string(), "the id");
+            refused(key.text().replace(key.account(), "BBBBBBBBBBBBBBBBBBBBBB"), Reason.SIGNATURE);
+        }
+        for (String text : new String[] {"", "sealpost-key.1.......", "sealpost-key.2.x"}) refused(text, Reason.MALFORMED);
+    }
+
+    public static void newKeysApproveAnotherDevice() throws Exception {
+        String account = "AAAAAAAAAAAAAAAAAAAAAA";
+        for (int count = 0; count < 50; count++) {
+            KeyPair signing = pair();
+            KeyPair agreement = pair();
+            DeviceKeys phone = new DeviceKeys(DeviceKeys.text(account, signing, agreement), signing.getPrivate(), agreement.getPrivate());
+            DeviceKey tablet = new DeviceKey(DeviceKeys.text(account, pair(), pair()));
+            String approved = phone.approve(tablet);
+            Check.equal(new DeviceKey(approved).id(), tablet.id(), "the approved device");
+            Check.that(approved.startsWith(tablet.text() + phone.key().id()), "the approval follows");
+        }
+    }
+
+    private static void refused(String text, Reason reason) {
+        try {
+            new DeviceKey(text);
+        } catch (UnreadablePayloadException refused) {
+            Check.equal(refused.reason(), reason, "the reason");
+            return;
+        }
+        throw new AssertionError("it was read: " + text);
+    }
+
+    private static DeviceKeys keys(String name) throws Exception {
+        Json device = FILE.get("devices").get(name);
+        PrivateKey signing = privateKey(Base64.fromUrl(device.get("signingPrivate").string()));
+        return new DeviceKeys(device.get("key").string(), signing, privateKey(Base64.fromUrl(device.get("agreementPrivate").string())));
+    }
+
+    private static KeyPair pair() throws Exception {
+        KeyPairGenerator generator = KeyPairGenerator.getInstance("EC");
+        generator.initialize(new ECGenParameterSpec("secp256r1"));
+        return generator.generateKeyPair();
+    }
+
+    private static PrivateKey privateKey(byte[] scalar) throws Exception {
+        AlgorithmParameters parameters = AlgorithmParameters.getInstance("EC");
+        parameters.init(new ECGenParameterSpec("secp256r1"));
+        ECParameterSpec curve = parameters.getParameterSpec(ECParameterSpec.class);
+        return KeyFactory.getInstance("EC").generatePrivate(new ECPrivateKeySpec(new BigInteger(1, scalar), curve));
+    }
+
+    private static byte[] hex(Json text) {
+        String digits = text.string();
+        byte[] bytes = new byte[digits.length() / 2];
+        for (int index = 0; index < bytes.length; index++) bytes[index] = (byte) Integer.parseInt(digits.substring(2 * index, 2 * index + 2), 16);
+        return bytes;
+    }
+}

@@ -1,0 +1,105 @@
+import Cryptography
+import Foundation
+import PushAPI
+import PushTesting
+import Testing
+
+@testable import PushClient
+
+/// Tests that this client opens and refuses end-to-end payloads as `docs/evidence/vectors` says.
+@Suite(.timeLimit(.minutes(5))) struct EndToEndVectorTests {
+    private let file: VectorFile
+    private let now: Date
+    private let senders: [String]
+
+    init() throws {
+        self.file = try VectorFile("end-to-end")
+        self.now = try self.file.json.time("now")
+        self.senders = [try #require(self.file.json["sender"]).text("public")]
+    }
+
+    private static let names = ["phone", "tablet", "laptop", "bob", "mallory"]
+
+    private func device(_ name: String) throws -> JSONValue { try #require(self.file.json["devices"]?[name]) }
+
+    private func keys(_ device: JSONValue) throws -> DeviceKeys {
+        let secrets = try ["signingPrivate", "agreementPrivate"].map { name in
+            try #require(EndToEndText.bytes(Substring(device.text(name)).utf8, count: 32))
+        }
+        return try DeviceKeys(stored: Data(secrets[0] + secrets[1] + Array(device.text("key").utf8)))
+    }
+
+    private func open(_ payload: String, as keys: DeviceKeys, app: String = "default") throws -> OpenedPayload {
+        try keys.open(payload, from: self.senders, app: app, now: self.now)
+    }
+
+    @Test func exportsAreThoseOfTheRFC() throws {
+        let hpke = try #require(self.file.json["hpke"])
+        func bytes(_ name: String) throws -> [UInt8] { try Self.bytes(hex: hpke.text(name)) }
+        let receiver = try HPKEReceiver(
+            encapsulated: bytes("enc"),
+            key: P256.KeyAgreement.PrivateKey(rawRepresentation: bytes("recipient")),
+            sender: P256.KeyAgreement.PublicKey(x963Representation: bytes("senderPublic")),
+            information: bytes("info")
+        )
+        for export in try hpke.list("exports") {
+            let value = receiver.export(try Self.bytes(hex: export.text("context")), count: 32)
+            #expect(try value == Self.bytes(hex: export.text("value")))
+        }
+    }
+
+    @Test func eachDeviceOpensThePayloads() throws {
+        for vector in try self.file.list("payloads") {
+            let ids = try vector.list("devices").compactMap(\.text)
+            for device in try Self.names.map(self.device) where ids.contains(try device.text("id")) {
+                let opened = try self.open(vector.text("payload"), as: self.keys(device), app: vector.text("app"))
+                #expect(try String(decoding: opened.payload.bytes, as: UTF8.self) == vector.text("plain"))
+                #expect(try opened.message == vector.text("message"))
+                #expect(opened.sentAt == self.now)
+            }
+        }
+    }
+
+    @Test func otherPayloadsAreRefusedWithTheirReason() throws {
+        let keys = try self.keys(self.device("phone"))
+        for vector in try self.file.list("refused") {
+            let (name, reason) = (try vector.text("name"), UnreadablePayload(rawValue: try vector.text("reason")))
+            let error = #expect(throws: UnreadablePayload.self, "\(name)") {
+                try self.open(vector.text("payload"), as: keys)
+            }
+            #expect(error == reason, "\(name)")
+        }
+    }
+
+    @Test(arguments: names) func aDeviceKeyHasItsFingerprint(name: String) throws {
+        let device = try self.device(name)
+        let key = try DeviceKey(device.text("key"))
+        #expect(try key.fingerprint == device.text("fingerprint"))
+        #expect(try key.id == device.text("id"))
+        let other = try device.text("key").replacing(key.account, with: String(repeating: "B", count: 22))
+        #expect(throws: UnreadablePayload.signature) { try DeviceKey(other) }
+    }
+
+    @Test(arguments: ["", "sealpost-key.1.......", "sealpost-key.2.x", String(repeating: "x", count: 3000)])
+    func anotherTextIsNoDeviceKey(text: String) {
+        #expect(throws: UnreadablePayload.malformed) { try DeviceKey(text) }
+    }
+
+    @Test func newKeysAreReadAgainAndApproveAnotherDevice() throws {
+        let account = String(repeating: "A", count: 22)
+        let (phone, tablet) = (try DeviceKeys(account: account), try DeviceKeys(account: account))
+        #expect(try DeviceKeys(stored: phone.stored).key == phone.key)
+        let approved = try DeviceKey(phone.approve(tablet.key))
+        #expect(approved.id == tablet.key.id)
+        #expect(approved.text.hasPrefix(tablet.key.text + phone.key.id))
+        let stranger = try DeviceKeys(account: String(repeating: "B", count: 22))
+        #expect(throws: UnreadablePayload.account) { try phone.approve(stranger.key) }
+    }
+
+    private static func bytes(hex text: String) throws -> [UInt8] {
+        try stride(from: 0, to: text.utf8.count, by: 2).map { start in
+            let digits = text.dropFirst(start).prefix(2)
+            return try #require(UInt8(digits, radix: 16))
+        }
+    }
+}
