@@ -122,7 +122,7 @@ async function show(message) {
     console.warn(error);
   }
   // Other devices may have read what this worker has shown. This push stays shown: browsers demand it.
-  if (outcome === 'arrived') await push.closeSeen().catch(error => console.warn(`the shown notifications were not checked: ${error.code ?? error.name}`));
+  if (outcome === 'arrived') await push.closeSeen(id).catch(error => console.warn(`the shown notifications were not checked: ${error.code ?? error.name}`));
   // Pushes still arrive if a sign-out has not reached the server yet.
   if (push?.account === null) await push.finishSignOuts();
 }

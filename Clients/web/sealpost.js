@@ -2850,9 +2850,10 @@ export class PushClient {
 
   /**
    * Syncs, closes the shown notifications that are no longer unread, and sets the badge: another
-   * device has read or dismissed them, their publisher has recalled them, or they have expired.
+   * device has read or dismissed them, their publisher has recalled them, or they have expired. The
+   * one with the id `kept` stays.
    */
-  async closeSeen() {
+  async closeSeen(kept = null) {
     // Listed before the sync, which then knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
     if (!(await this.sync({limit: 0})).isFresh) return;
@@ -2860,7 +2861,7 @@ export class PushClient {
     const unread = new Set(entries.map(({item}) => item.id));
     for (const shown of listed) {
       const id = shown.data?.id;
-      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && !unread.has(id)) shown.close();
+      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
     await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
   }

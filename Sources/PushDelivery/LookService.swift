@@ -14,6 +14,9 @@ package struct LookService: Sendable {
     private static let gathering = Duration.milliseconds(200)
     /// The longest wait, in case a signal is missed.
     private static let longestWait = Duration.seconds(60)
+    /// The attempts to write entries, and the pause between two.
+    private static let attempts = 3
+    private static let pause = Duration.seconds(1)
     /// Users in one transaction: small enough that a waiting post is not noticeably delayed.
     private static let batch = 100
 
@@ -56,23 +59,33 @@ package struct LookService: Sendable {
         }
     }
 
-    /// Writes the present entries.
+    /// Writes the present entries, again after a failure. A look that waits already is not made
+    /// twice.
     package func write() async {
         let entries = self.book.take()
         if entries.isEmpty { return }
-        do {
-            for id in entries.recalls { try await self.enqueue(recallOf: id) }
-            try await self.enqueue(entries.orders)
-            for start in stride(from: 0, to: entries.syncs.count, by: Self.batch) {
-                let syncs = Array(entries.syncs[start..<min(start + Self.batch, entries.syncs.count)])
-                try await self.store.cancelLooks(of: syncs, now: self.now())
+        for attempt in 1...Self.attempts {
+            do {
+                return try await self.write(entries)
+            } catch {
+                let attempts = "\(attempt) of \(Self.attempts)"
+                self.logger.report("devices not told to sync", error, ["attempt": .string(attempts)])
+                // Cancellation ends the sleep early.
+                if attempt < Self.attempts { try? await Task.sleep(for: Self.pause) }
             }
-        } catch {
-            self.logger.report("devices not told to sync; the next change tells them", error)
         }
     }
 
     // MARK: - Private
+
+    private func write(_ entries: LookBook.Entries) async throws {
+        for id in entries.recalls { try await self.enqueue(recallOf: id) }
+        try await self.enqueue(entries.orders)
+        for start in stride(from: 0, to: entries.syncs.count, by: Self.batch) {
+            let syncs = Array(entries.syncs[start..<min(start + Self.batch, entries.syncs.count)])
+            try await self.store.cancelLooks(of: syncs, now: self.now())
+        }
+    }
 
     private func enqueue(_ orders: [LookOrder]) async throws {
         for start in stride(from: 0, to: orders.count, by: Self.batch) {

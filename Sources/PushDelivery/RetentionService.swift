@@ -9,9 +9,11 @@ package import PushStore
 /// No payload, encrypted or not, is kept longer than its sender asked for, and no audit entry
 /// longer than the operator has configured.
 package struct RetentionService: Sendable {
-    /// The interval between two cleanups. Expired data may stay stored that long, but nobody can
-    /// read it.
-    private static let interval = Duration.seconds(30)
+    /// The interval between two cleanups of notifications. Expired ones may stay stored that long,
+    /// but nobody can read them; devices then stop showing them.
+    private static let interval = Duration.seconds(5)
+    /// The cleanups of notifications for one of all other data.
+    private static let roundsOfAll = 6
     /// Small enough that a waiting post is not noticeably delayed.
     private static let batch = 500
 
@@ -43,11 +45,14 @@ package struct RetentionService: Sendable {
 
     /// Works at once and then at intervals, until shutdown.
     package func run() async throws {
-        await repeatUntilShutdown {
-            await self.deleteExpired()
-            await self.deleteOldEvents()
-            await self.writeTokenUses()
-            await self.writeSealCounts()
+        await repeatUntilShutdown(0) { round in
+            await self.deleteExpired(onlyNotifications: round > 0)
+            if round == 0 {
+                await self.deleteOldEvents()
+                await self.writeTokenUses()
+                await self.writeSealCounts()
+            }
+            round = (round + 1) % Self.roundsOfAll
             return Self.interval
         }
         await self.writeTokenUses()
@@ -90,9 +95,10 @@ package struct RetentionService: Sendable {
         )
     }
 
-    private func deleteExpired() async {
+    private func deleteExpired(onlyNotifications: Bool) async {
         do {
             while try await self.store.deleteExpired(now: self.now(), page: Self.batch) {}
+            if onlyNotifications { return }
             while try await self.store.deleteExpiredIdempotency(now: self.now(), limit: Self.batch) == Self.batch {}
             while try await self.store.deleteExpiredTokens(now: self.now(), limit: Self.batch) == Self.batch {}
             while try await self.store.deleteExpiredClaims(now: self.now(), limit: Self.batch) == Self.batch {}

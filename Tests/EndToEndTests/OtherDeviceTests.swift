@@ -7,6 +7,7 @@ import PushTesting
 import Testing
 
 @testable import PushApplication
+@testable import sealpost_demo
 
 /// What one device does, the others show.
 @Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {

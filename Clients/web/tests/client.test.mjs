@@ -931,11 +931,16 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
   await push.closeSeen();
   assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, '']], [1]]);
+  closed.length = 0;
+  server.before = () => {};
+  // A worker keeps what it has just shown.
+  await push.closeSeen(read);
+  assert.deepEqual([closed.filter(([id]) => id === read), closed.some(([id]) => id === gone)], [[], true]);
   // Without a network nothing is known.
   closed.length = 0;
   server.before = lost;
   await push.closeSeen();
-  assert.deepEqual([closed, badges], [[], [1]]);
+  assert.deepEqual([closed, badges], [[], [1, 1]]);
 });
 
 test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
