@@ -375,6 +375,8 @@ export class Pins {
   readonly values: Record<string, unknown>;
   /** Accepts a device after somebody has compared its fingerprint. */
   trust(user: string, key: DeviceKey): void;
+  /** Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change. */
+  distrust(user: string, key: string): void;
   /** Forgets a user, for example one who was deleted and created again. */
   forget(user: string): void;
   /** The devices of a user that may be trusted, and the changes since the last check. */

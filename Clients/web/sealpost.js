@@ -2735,7 +2735,13 @@ export class PushClient {
       const [id, key] = [member(json, 'id'), await DeviceKey.read(member(json, 'key')).catch(() => null)];
       return typeof id === 'string' && key?.account === account ? [{id, isThisDevice: id === own, key}] : [];
     }));
-    return keys.flat();
+    const listed = keys.flat(), approved = listed.find(({isThisDevice}) => isThisDevice)?.key;
+    // A registration under another id then has the approvals, too.
+    await this.#change(async draft => {
+      const stored = await draft.row('device');
+      if (approved?.text.startsWith(stored?.text ?? ' ') && approved.text !== stored.text) draft.writeClear('device', {...stored, text: approved.text});
+    });
+    return listed;
   }
 
   /** This device's keys; null if it has none. */

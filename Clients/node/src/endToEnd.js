@@ -157,6 +157,11 @@ export class Pins {
     pin.keys[key.id] = {signing: text(key.signing), state: 'trusted'};
   }
 
+  /** Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change. */
+  distrust(user, key) {
+    this.values[user.toLowerCase()].keys[key].state = 'distrusted';
+  }
+
   /** Forgets a user, for example one who was deleted and created again. */
   forget(user) {
     delete this.values[user.toLowerCase()];
@@ -207,7 +212,12 @@ export class Pins {
       value.state = 'missing';
       changes.push({user, kind: 'missing', key: id});
     }
-    for (const key of keys) if (known[key.id]?.state === 'missing') report('returned', key);
+    for (const key of keys) {
+      if (known[key.id]?.state !== 'missing') continue;
+      // It approves no device in this list: that would be a way for a stolen one.
+      known[key.id].state = 'trusted';
+      report('returned', key);
+    }
     return {recipients: keys.filter(key => known[key.id]?.state === 'trusted').map(key => ({user, key})), changes};
   }
 }

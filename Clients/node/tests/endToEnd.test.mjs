@@ -106,6 +106,17 @@ test('nothing is sent without a trusted device, or if the caller objects', async
   assert.equal(publisher.sent.length, 0);
 });
 
+test('a lost device gets nothing, whatever is listed', () => {
+  const phone = device(), tablet = device(2000), pins = new Pins();
+  pins.check('alice', phone.account, [phone.text]);
+  pins.trust('alice', tablet.key);
+  pins.distrust('Alice', phone.key.id);
+  for (const keys of [[tablet.text], [phone.text, tablet.text]]) {
+    const {recipients, changes} = pins.check('alice', phone.account, keys);
+    assert.deepEqual([recipients.map(({key}) => key.id), changes], [[tablet.key.id], []]);
+  }
+});
+
 test('users may have any name', () => {
   const phone = device();
   for (const name of ['constructor', '__proto__', 'toString']) {

@@ -145,6 +145,10 @@ class Pins:
             raise ValueError(f"the key is of another account than {user}'s; forget the user first")
         pin["keys"][key.id] = {"signing": _text(key.signing), "state": "trusted"}
 
+    def distrust(self, user: str, key: str) -> None:
+        """Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change."""
+        self.values[user.lower()]["keys"][key]["state"] = "distrusted"
+
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""
         self.values.pop(user.lower(), None)
@@ -192,7 +196,9 @@ class Pins:
                 value["state"] = "missing"
                 changes.append(Change(user, "missing", id))
         for key in keys:
+            # It approves no device in this list: that would be a way for a stolen one.
             if key.id in known and known[key.id]["state"] == "missing":
+                known[key.id]["state"] = "trusted"
                 changes.append(Change(user, "returned", key.id, key.fingerprint))
         return [Recipient(user, key) for key in keys if known.get(key.id, {}).get("state") == "trusted"], changes
 

@@ -159,6 +159,7 @@ def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
         "approvals form a chain within one list": [[alice, [old]], [alice, [laptop.approved(tablet), new, old]]],
         "the approving device is gone already": [[alice, [old]], [alice, [new]]],
         "a device that went missing approves nobody later": [[alice, [old]], [alice, []], [alice, [new]]],
+        "a device that returns approves nobody in the same list": [[alice, [old]], [alice, []], [alice, [old, new]], [alice, [old, new]]],
         "the server adds a key of its own": [[alice, [old]], [alice, [old, mallory.text]]],
         "a key approves itself": [[alice, [old]], [alice, [old, own_approval]]],
         "an approval of another key": [[alice, [old]], [alice, [old, wrong]]],

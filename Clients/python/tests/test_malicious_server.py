@@ -1,6 +1,7 @@
 """A server that lies about keys and payloads: each of its moves is refused or reported, by the sender or by the device."""
 
 import hashlib
+import time
 import unittest
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -136,15 +137,24 @@ class Senders(unittest.TestCase):
                 ids = sorted(keys[at:at + 22] for at in range(0, len(keys), e2e._ENTRY))
                 self.assertEqual(ids, sorted(got[reader].key.id for reader in readers))
 
-    def test_a_key_that_returns_gets_nothing(self):
+    def test_a_key_that_returns_is_reported(self):
         scene = Scene()
         scene.lists(scene.tablet.approved(scene.phone))
         scene.send("two")
         scene.lists(scene.phone.text, scene.tablet.approved(scene.phone))
         scene.send("three")
         self.assertEqual([change.kind for change in scene.reports], ["missing", "returned"])
-        with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
-            scene.phone.show(3, scene.server.sent[3], scene.sender)
+        self.assertEqual(scene.phone.show(3, scene.server.sent[3], scene.sender, now=time.time()), '"three"')
+
+    def test_a_lost_phone_gets_nothing_whatever_is_listed(self):
+        scene = Scene()
+        scene.encryption.pins.distrust("Alice", scene.phone.key.id)
+        for keys in ([scene.tablet.approved(scene.phone)], [scene.phone.text, scene.tablet.approved(scene.phone), scene.mallory.approved(scene.phone)]):
+            scene.lists(*keys)
+            scene.send("two")
+            with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
+                scene.phone.show(3, scene.server.sent[-1], scene.sender)
+        self.assertEqual([change.kind for change in scene.reports], ["unapproved"])
 
     def test_a_lost_phone_approves_no_device_later(self):
         scene = Scene()
@@ -209,7 +219,7 @@ PAYLOADS = {
     "a message of its own in the sender's name": (lambda s: part(s.message(sender=e2e.SenderKey(private())), 3, s.sender.id), "unreadable"),
     "a message that expired long ago": (lambda s: s.message(now=NOW - 62 * 86_400), "expired"),
     "a message from the future": (lambda s: s.message(now=NOW + 2 * 86_400), "expired"),
-    "a cut content": (lambda s: part(m := s.message(), 6, m.split(".")[6][:-4]), "unreadable"),
+    "a cut content": (lambda s: part(m := s.message(), 6, m.split(".")[6][:-3]), "unreadable"),
     "a cut payload": (lambda s: s.message()[:-1], "malformed"),
     "a longer payload": (lambda s: s.message() + ".x", "malformed"),
     "another spelling": (lambda s: part(m := s.message(), 6, m.split(".")[6] + "="), "malformed"),

@@ -1545,6 +1545,12 @@ test('a second device is approved by the first, and signing out removes the keys
   assert.deepEqual(backend.changes, ['first', 'unapproved', 'added']);
   const {notifications} = await tablet.sync();
   assert.deepEqual(notifications.map(({payload, unreadable}) => unreadable ?? payload), ['notForThisDevice', 'notForThisDevice', 'three']);
+  // A registration under another id keeps the approval.
+  const approved = server.deviceKeys.get(added.id);
+  await tablet.deviceKeys();
+  server.devices.delete(added.id);
+  await tablet.register();
+  assert.equal(server.deviceKeys.get(await tablet.registrationID()), approved);
   await tablet.signOut();
   await tablet.useToken('spt_first', {account: 'alice'});
   assert.equal((await tablet.sync()).notifications[2].unreadable, 'notForThisDevice');
