@@ -2,6 +2,7 @@ import Foundation
 import PushAPI
 import PushClient
 import PushCore
+import PushServer
 import PushTesting
 import Testing
 

@@ -1,3 +1,5 @@
+import Foundation
+import PushServer
 import PushTesting
 import Testing
 import Yams

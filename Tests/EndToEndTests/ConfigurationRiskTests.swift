@@ -1,3 +1,4 @@
+import PushServer
 import PushTesting
 import Testing
 

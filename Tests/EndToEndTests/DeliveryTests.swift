@@ -4,6 +4,7 @@ import PushAPI
 import PushClient
 import PushCore
 import PushSenders
+import PushServer
 import PushSimulators
 import PushTesting
 import Testing

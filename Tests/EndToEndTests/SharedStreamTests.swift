@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushServer
 import PushStore
 import PushTesting
 import Reactor
