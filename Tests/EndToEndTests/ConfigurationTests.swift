@@ -144,11 +144,9 @@ import Testing
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["SERVER_LISTEN": "[]"], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["SERVER_LISTEN": " , "], "SEALPOST_SERVER_LISTEN: needs at least one address"),
-        (["KEYRING": ""], "SEALPOST_KEYRING: must not be empty; leave it out for the default"),
+        (["KEYS": ""], "SEALPOST_KEYS: must not be empty; leave it out for the default"),
         (["DATABASE": ""], "SEALPOST_DATABASE: must not be empty"),
-        (["DATABASE": "mysql://h/d"], "SEALPOST_DATABASE: "), (["DAYKEYS": ""], "SEALPOST_DAYKEYS: must not be empty"),
-        (["TIMELINE": ""], "SEALPOST_TIMELINE: must not be empty"),
-        (["SIGNING_KEYS": ""], "SEALPOST_SIGNING_KEYS: must not be empty"),
+        (["DATABASE": "mysql://h/d"], "SEALPOST_DATABASE: "),
         (["LOG_FILE": ""], "SEALPOST_LOG_FILE: must not be empty"),
         (["SENDERS_APNS_TYPE": "apns"], "SEALPOST_SENDERS_APNS_KEYFILE: is missing"),
         (["SERVER_PROXYPROTOCOL": "true"], "SEALPOST_SERVER_PROXYPROTOCOL: it needs trustedProxies"),
@@ -212,7 +210,7 @@ import Testing
         ("server: {listen: localhost}", "server.listen: \"localhost\" must be a numeric address and a port"),
         ("server: {listen: []}", "server.listen: needs at least one address, such as 127.0.0.1:8080"),
         ("server: {listen: ''}", "server.listen: \"\" must be a numeric address and a port"),
-        ("keyring: ''", "keyring: must not be empty; leave it out for the default"),
+        ("keys: ''", "keys: must not be empty; leave it out for the default"),
         ("database: ''", "database: must not be empty"), ("log: {file: ''}", "log.file: must not be empty"),
         ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
         (
@@ -451,6 +449,22 @@ import Testing
         fcm.allowedHosts = ["sts.example"]
         let yaml = "senders: {x: {type: fcm, credentials: metadata, projectID: p, allowedHosts: [sts.example]}}"
         #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+    }
+
+    @Test func oneFolderHasAllFilesThatTheServerMakes() throws {
+        let yaml = "senders: {webpush: {type: webpush, subject: a}}"
+        for keys in ["/k", "/k/"] {
+            let configuration = try self.load(yaml, environment: ["SEALPOST_KEYS": keys])
+            let files = [
+                configuration.keyring, configuration.signingKeys, configuration.dayKeys, configuration.timeline,
+            ]
+            #expect(files == ["/k/keyring", "/k/signing-keys", "/k/day-keys", "/k/timeline"])
+            guard case .webPush(let sender)? = configuration.senders[Platform("webpush")] else {
+                Issue.record("\(configuration.senders)")
+                return
+            }
+            #expect(sender.keyFile == "/k/vapid.pem")
+        }
     }
 
     @Test func eventsAreStoredOnlyIfKeptOrSentToAWebhook() throws {

@@ -19,8 +19,7 @@ import Testing
     init() throws {
         self.folder = try TemporaryFolder()
         self.configuration.database = self.folder.file("sealpost.db")
-        self.configuration.keyring = self.folder.file("keyring")
-        self.configuration.signingKeys = self.folder.file("signing-keys")
+        self.configuration.keys = self.folder.path
     }
 
     /// Makes a database and a keyring, as a first start does.
@@ -43,9 +42,9 @@ import Testing
                 == "ok   database: \(self.configuration.database) is intact and up to date"
         )
         #expect(findings["keyring"]?.grade == .ok)
-        #expect(findings["signing.keys"]?.grade == .warn, "made by the server only")
+        #expect(findings["signing-keys"]?.grade == .warn, "made by the server only")
         #expect(findings["clock"]?.grade == .ok)
-        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing.keys", "database", "senders.stream"])
+        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing-keys", "database", "senders.stream"])
     }
 
     @Test func doctorCreatesNothingBeforeTheFirstStart() async throws {
@@ -58,11 +57,11 @@ import Testing
     @Test func signingKeysAreChecked() async throws {
         try await self.prepare()
         let keys = try SigningKeyFile(self.configuration.signingKeys).loadOrCreate()
-        let finding = try #require(try await self.examine()["signing.keys"])
+        let finding = try #require(try await self.examine()["signing-keys"])
         #expect(finding.grade == .ok)
         #expect(finding.text.contains(keys.keys[0].key.id))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.configuration.signingKeys)
-        #expect(try await self.examine()["signing.keys"]?.grade == .fail)
+        #expect(try await self.examine()["signing-keys"]?.grade == .fail)
     }
 
     /// A file's mode, and the doctor's finding.

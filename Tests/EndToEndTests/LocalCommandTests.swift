@@ -427,8 +427,8 @@ import Testing
     @Test(
         .enabled(if: geteuid() == 0),
         arguments: [
-            ("user list", "SEALPOST_DATABASE"), ("user list", "SEALPOST_KEYRING"), ("migrate", "SEALPOST_DATABASE"),
-            ("keys rotate --direct", "SEALPOST_KEYRING"), ("signing-keys rotate", "SEALPOST_SIGNING_KEYS"),
+            ("user list", "SEALPOST_DATABASE"), ("user list", "SEALPOST_KEYS"), ("migrate", "SEALPOST_DATABASE"),
+            ("keys rotate --direct", "SEALPOST_KEYS"), ("signing-keys rotate", "SEALPOST_KEYS"),
         ],
         ["file", "missing/file", "link/file", "link/../file"]
     )

@@ -27,7 +27,7 @@ import Testing
             var configuration = Configuration()
             configuration.database = database
             configuration.place = Configuration.place(of:)
-            configuration.dayKeys = stack.folder.file("day-keys")
+            configuration.keys = stack.folder.path
             let other = try configuration.storePlace.open(keyring)
             let loop = try EventLoop(index: 0)
             try await withTaskExecutorPreference(loop) {

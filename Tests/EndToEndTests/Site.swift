@@ -137,7 +137,7 @@ struct Site: Sendable {
     /// longer than the test.
     private static func add(_ users: [String], in folder: TemporaryFolder) async throws {
         var configuration = Configuration()
-        for path in [\Configuration.database, \.keyring, \.timeline] {
+        for path in [\Configuration.database, \.keys] {
             configuration[keyPath: path] = folder.file(configuration[keyPath: path])
         }
         let store = try configuration.openStore()

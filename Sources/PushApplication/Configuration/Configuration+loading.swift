@@ -47,12 +47,8 @@ extension Configuration {
         try configuration.readTags(root.section("tags"))
         configuration.database = try root.nonEmptyString("database") ?? configuration.database
         if let fault = configuration.storePlace.fault { throw root.error("database", nil, fault) }
-        configuration.keyring = try root.nonEmptyString("keyring") ?? configuration.keyring
-        configuration.dayKeys = try root.nonEmptyString("dayKeys") ?? configuration.dayKeys
-        configuration.timeline = try root.nonEmptyString("timeline") ?? configuration.timeline
-        let signing = try root.section("signing")
-        configuration.signingKeys = try signing.nonEmptyString("keys") ?? configuration.signingKeys
-        try signing.finish()
+        configuration.keys = try root.nonEmptyString("keys") ?? configuration.keys
+        if configuration.keys.count > 1, configuration.keys.hasSuffix("/") { configuration.keys.removeLast() }
         let delivery = try root.section("delivery")
         configuration.inFlight = try delivery.integer("inFlight", in: 1...100_000) ?? configuration.inFlight
         try delivery.finish()
@@ -95,7 +91,7 @@ extension Configuration {
             let own = try section.section(name)
             let platform = Platform(name, of: app)
             if try own.bool("direct") == true { self.directSenders.insert(platform) }
-            self.senders[platform] = try SenderConfiguration(own, name: name)
+            self.senders[platform] = try SenderConfiguration(own, name: name, keys: self.keys)
         }
     }
 

@@ -34,12 +34,9 @@ package struct Configuration: Sendable {
     /// The location of the store that `database` names. The executable knows which kinds of store
     /// there are.
     var place: @Sendable (_ database: String) -> any StorePlace = { SQLiteDatabase(path: $0) }
-    package var keyring = "var/keyring"
+    /// The folder of the files that the server makes, apart from the database.
+    package var keys = "var"
     var localSocket = LocalSocket.beside
-    var dayKeys = "var/day-keys"
-    /// The file of the newest timeline of the database.
-    var timeline = "var/timeline"
-    package var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"
     /// `nil`: standard error.
@@ -95,8 +92,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// In a folder `admin` next to the database, or next to the keyring if the database is on
-        /// a server.
+        /// In a folder `admin` next to the database, or in the folder of the keys if the database
+        /// is on a server.
         case beside
         case at(String)
         case off
@@ -169,6 +166,13 @@ package struct Configuration: Sendable {
 }
 
 extension Configuration {
+    /// The file of the data keys.
+    package var keyring: String { "\(self.keys)/keyring" }
+    package var signingKeys: String { "\(self.keys)/signing-keys" }
+    var dayKeys: String { "\(self.keys)/day-keys" }
+    /// The file of the newest timeline of the database.
+    var timeline: String { "\(self.keys)/timeline" }
+
     package var storePlace: any StorePlace { self.place(self.database) }
 
     /// The database's file; `nil` if the database is on a server.

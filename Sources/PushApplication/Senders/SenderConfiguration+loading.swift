@@ -2,8 +2,9 @@ import PushCore
 import PushSenders
 
 extension SenderConfiguration {
-    /// Throws `ConfigurationError` for a bad name, an unknown key or a bad value.
-    init(_ section: ConfigurationSection, name: String) throws {
+    /// `keys` is the folder of the files that the server makes. Throws `ConfigurationError` for a
+    /// bad name, an unknown key or a bad value.
+    init(_ section: ConfigurationSection, name: String, keys: String) throws {
         guard Tag(name) != nil, name == name.lowercased() else {
             throw section.error("type", nil, "a sender's name must consist of a-z, 0-9, - and _")
         }
@@ -11,7 +12,7 @@ extension SenderConfiguration {
         case "apns": self = .apns(try APNs(section))
         case "fcm": self = .fcm(try FCM(section))
         case "wns": self = .wns(try WNS(section))
-        case "webpush": self = .webPush(try WebPush(section))
+        case "webpush": self = .webPush(try WebPush(section, keys: keys))
         case "webhook": self = .webhook(try Webhook(section))
         case "stream": self = .stream
         default: throw section.error("type", nil, "must be one of apns, fcm, wns, webpush, webhook, stream")
@@ -107,9 +108,9 @@ extension SenderConfiguration.WNS {
 }
 
 extension SenderConfiguration.WebPush {
-    fileprivate init(_ section: ConfigurationSection) throws {
+    fileprivate init(_ section: ConfigurationSection, keys: String) throws {
         self.init(subject: try section.requiredString("subject"))
-        self.keyFile = try section.string("keyFile") ?? self.keyFile
+        self.keyFile = try section.string("keyFile") ?? "\(keys)/vapid.pem"
         self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
         self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
         // Otherwise any user could call this machine and its network.

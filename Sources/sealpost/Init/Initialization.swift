@@ -88,14 +88,8 @@ struct Initialization {
         server:
           listen: [\(Self.quoted(self.answers.listen))]
         \(self.tlsText)database: \(Self.quoted(self.answers.database))
-        # Back these two up, apart from the database: nobody has a second copy.
-        keyring: \(Self.quoted(self.answers.keys + "/keyring"))
-        signing:
-          keys: \(Self.quoted(self.answers.keys + "/signing-keys"))
-        # With a database of PostgreSQL only: copy it to each further server.
-        dayKeys: \(Self.quoted(self.answers.keys + "/day-keys"))
-        # With a database of PostgreSQL only: each server has its own, in a folder that the server may write to.
-        timeline: \(Self.quoted(self.answers.keys + "/timeline"))
+        # Back up the keys in this folder, apart from the database: nobody has a second copy.
+        keys: \(Self.quoted(self.answers.keys))
 
         """
     }
