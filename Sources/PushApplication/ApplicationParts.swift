@@ -102,7 +102,7 @@ struct ApplicationParts: Sendable {
             return try EventWebhookSetup(webhook, on: outboundLoop, egress: egress)
         }
         self.tls = try configuration.tls.map {
-            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+            try TLSSetup($0, logger: logger)
         }
     }
 
@@ -124,7 +124,7 @@ struct ApplicationParts: Sendable {
         try DeliveryService(
             store: self.store,
             lanes: self.lanes,
-            settings: DeliverySettings(inFlight: self.configuration.inFlight),
+            settings: DeliverySettings(),
             wakeUp: self.workIsWaiting,
             status: self.status,
             settlements: self.settlements,
@@ -388,7 +388,6 @@ extension StoreOptions {
 extension ServerSettings {
     init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
         self.init(
-            idBits: configuration.idBits,
             emptyPayload: configuration.emptyPayload,
             maximumPayload: configuration.maximumPayload,
             maximumBatch: configuration.maximumBatch,
@@ -397,7 +396,6 @@ extension ServerSettings {
             batchTimeout: configuration.limits.handlerTimeout / 8,
             lifetime: .seconds(configuration.expiresIn),
             cacheMaxAge: .seconds(configuration.cacheMaxAge),
-            listMaxAge: .seconds(configuration.listMaxAge),
             sessionLifetime: .seconds(configuration.sessionExpiresIn),
             streamHeartbeat: configuration.streamHeartbeat,
             identityField: configuration.identityHeader.flatMap { IdentityField($0) },

@@ -100,7 +100,6 @@ package final class PushServer: Responder {
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
-                maxAge: settings.listMaxAge,
                 startedAt: startedAt
             ),
             TakingHandler(store: store, visible: visible),

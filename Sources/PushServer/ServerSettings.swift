@@ -63,8 +63,6 @@ package struct ServerSettings: Sendable {
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
-    /// How long a client may use its cached list; zero: never without revalidation.
-    package var listMaxAge: Duration
     /// The lifetime of a token that a sign-in issues, unless the client asks for less.
     package var sessionLifetime: Duration
     /// How often an event stream sends a heartbeat, and checks whether its caller is still
@@ -103,7 +101,6 @@ package struct ServerSettings: Sendable {
         batchTimeout: Duration = .seconds(3),
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
-        listMaxAge: Duration = .zero,
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
@@ -124,7 +121,6 @@ package struct ServerSettings: Sendable {
         self.batchTimeout = batchTimeout
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
-        self.listMaxAge = listMaxAge
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField

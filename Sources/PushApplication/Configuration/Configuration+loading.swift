@@ -25,7 +25,6 @@ extension Configuration {
         try configuration.readLog(root.section("log"))
         let cache = try root.section("cache")
         configuration.cacheMaxAge = try cache.wholeSeconds("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
-        configuration.listMaxAge = try cache.wholeSeconds("listMaxAge", in: 0...31_536_000) ?? configuration.listMaxAge
         try cache.finish()
         configuration.localSocket = try LocalSocket(root.section("admin"))
         let sessions = try root.section("sessions")
@@ -49,9 +48,6 @@ extension Configuration {
         if let fault = configuration.storePlace.fault { throw root.error("database", nil, fault) }
         configuration.keys = try root.nonEmptyString("keys") ?? configuration.keys
         if configuration.keys.count > 1, configuration.keys.hasSuffix("/") { configuration.keys.removeLast() }
-        let delivery = try root.section("delivery")
-        configuration.inFlight = try delivery.integer("inFlight", in: 1...100_000) ?? configuration.inFlight
-        try delivery.finish()
         let stream = try root.section("stream")
         configuration.streamHeartbeat = try stream.seconds("heartbeat") ?? configuration.streamHeartbeat
         try stream.finish()
@@ -157,7 +153,6 @@ extension Configuration {
         }
         self.tls = try TLS(section.section("tls"))
         let limits = try section.section("limits")
-        self.handshakeTimeout = try limits.seconds("handshakeTimeout") ?? self.handshakeTimeout
         try self.limits.read(limits)
         try section.finish()
     }
@@ -167,7 +162,7 @@ extension Configuration {
         let parameters = PasswordParameters(
             memory: try section.integer("memory", in: PasswordParameters.memoryBounds) ?? usual.memory,
             passes: try section.integer("passes", in: PasswordParameters.passesBounds) ?? usual.passes,
-            lanes: try section.integer("lanes", in: PasswordParameters.lanesBounds) ?? usual.lanes
+            lanes: usual.lanes
         )
         guard let parameters, parameters.isStrongEnough else {
             throw section.error(
@@ -181,7 +176,6 @@ extension Configuration {
     }
 
     private mutating func readNotifications(_ section: ConfigurationSection) throws {
-        self.idBits = try section.integer("idBits", in: 16...53) ?? self.idBits
         self.emptyPayload = try section.string("emptyPayload") ?? self.emptyPayload
         self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
         self.maximumBatch = try section.integer("maxBatch", in: 1024...67_108_864) ?? self.maximumBatch
@@ -271,15 +265,11 @@ extension ServerLimits {
         self.maxConnectionsPerAddress =
             try section.integer("maxConnectionsPerAddress", in: 1...1_000_000) ?? self.maxConnectionsPerAddress
         self.headerBytes = try section.integer("headerBytes", in: 1024...1_048_576) ?? self.headerBytes
-        self.headerCount = try section.integer("headerCount", in: 10...1000) ?? self.headerCount
         self.bodyBytes = try section.integer("bodyBytes", in: 1024...16_777_216) ?? self.bodyBytes
         self.headerTimeout = try section.seconds("headerTimeout") ?? self.headerTimeout
         self.bodyTimeout = try section.seconds("bodyTimeout") ?? self.bodyTimeout
-        self.handlerTimeout = try section.seconds("handlerTimeout") ?? self.handlerTimeout
         self.writeTimeout = try section.seconds("writeTimeout") ?? self.writeTimeout
         self.idleTimeout = try section.seconds("idleTimeout") ?? self.idleTimeout
-        self.requestsPerConnection =
-            try section.integer("requestsPerConnection", in: 1...1_000_000_000) ?? self.requestsPerConnection
         try section.finish()
     }
 }

@@ -10,10 +10,6 @@ extension Configuration {
         /// The rules, without the known apps.
         var rules: IssuerRules
         var url: OutboundURL
-        /// How long keys are used while the issuer does not answer.
-        var kept = Duration.seconds(86_400)
-        /// The longest time between two reads of the keys.
-        var refresh = Duration.seconds(3600)
         var caFile: String?
         /// Whether calls to the issuer bypass the proxy.
         var isDirect = false
@@ -24,10 +20,6 @@ extension Configuration {
             let audiences = Set(try section.strings("audience") ?? [])
             var rules = IssuerRules(issuer: issuer ?? "", audiences: audiences)
             try rules.read(section)
-            let keys = try section.section("keys")
-            if let kept = try keys.wholeSeconds("keep", in: 60...2_592_000) { self.kept = .seconds(kept) }
-            if let refresh = try keys.wholeSeconds("refresh", in: 60...86_400) { self.refresh = .seconds(refresh) }
-            try keys.finish()
             self.caFile = try section.string("caFile")
             self.isDirect = try section.bool("direct") ?? self.isDirect
             try section.finish()
@@ -71,7 +63,6 @@ extension IssuerRules {
         self.createsUsers = try section.string("users", oneOf: ["existing", "created"]) == "created"
         self.includesPasswordUsers = try section.bool("passwordUsers") ?? self.includesPasswordUsers
         try self.readRights(section)
-        if let leeway = try section.wholeSeconds("leeway", in: 0...300) { self.leeway = TimeInterval(leeway) }
         if let age = try section.wholeSeconds("maxAge", in: 60...2_592_000) { self.maximumAge = TimeInterval(age) }
         self.allowsSessions = try section.bool("sessions") ?? self.allowsSessions
     }

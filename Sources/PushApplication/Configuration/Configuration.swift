@@ -28,7 +28,6 @@ package struct Configuration: Sendable {
     var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks plain HTTP.
     package var tls: TLS?
-    var handshakeTimeout = Duration.seconds(10)
     package var limits = ServerLimits()
     var database = "var/sealpost.db"
     /// The location of the store that `database` names. The executable knows which kinds of store
@@ -43,13 +42,11 @@ package struct Configuration: Sendable {
     package var logFile: String?
     /// The server logs one of so many requests at level `info`; 0: none.
     var loggedRequests = 0
-    var idBits = 31
     var emptyPayload = "Secure confirmation."
     var maximumPayload = 65_536
     var maximumBatch = 4_194_304
     var expiresIn = 2_592_000
     var cacheMaxAge = 60
-    var listMaxAge = 0
     package var sessionExpiresIn = 7_776_000
     /// How long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
@@ -68,9 +65,6 @@ package struct Configuration: Sendable {
         .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
         .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
     ].compactMapValues(\.self)
-    /// The pushes of one sender that may be in flight: being sent, or with a result that is not
-    /// stored yet.
-    var inFlight = 1000
     /// The tags that devices may set themselves.
     var tags = TagPolicy()
     /// The alerts that notifications may choose for their pushes.
@@ -240,7 +234,6 @@ enum SenderConfiguration: Sendable, Hashable {
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
-        var streams = 100
         /// Pushes a second; `nil`: unlimited.
         var rate: Int?
         /// Seconds between two background pushes to one device; only the latest of the pushes due
@@ -276,7 +269,6 @@ enum SenderConfiguration: Sendable, Hashable {
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
-        var streams = 100
         /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute,
         /// which also counts refused pushes.
         var rate = 9000

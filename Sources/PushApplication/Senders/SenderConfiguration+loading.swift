@@ -34,7 +34,6 @@ extension SenderConfiguration.APNs {
         self.sandbox = try SenderConfiguration.Sandbox(section.section("sandbox"))
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
-        self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval =
             try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
@@ -69,7 +68,6 @@ extension SenderConfiguration.FCM {
         if android == "notification" { self.android = .notification(placeholder) }
         self.caFile = try section.string("caFile")
         self.connections = try section.integer("connections", in: 1...100) ?? self.connections
-        self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
         self.rate = try section.integer("rate", in: 1...1_000_000) ?? self.rate
     }
 }

@@ -32,7 +32,7 @@ extension SenderSetup {
             LaneSettings(
                 Lane(name, in: environment),
                 sender: credential.sender,
-                concurrency: apns.connections * apns.streams,
+                concurrency: 100 * apns.connections,
                 rate: apns.rate,
                 interval: isPaced ? .seconds(apns.backgroundInterval) : nil,
                 otherEnvironment: sandbox == nil ? nil : Lane(name, in: environment.other)
@@ -78,12 +78,7 @@ extension APNsSender {
             topic: apns.topic,
             envelope: apns.envelope,
             endpoint: apns.endpoint,
-            connection: ConnectionSettings(
-                caFile: apns.caFile,
-                connections: apns.connections,
-                streams: apns.streams,
-                egress: egress
-            ),
+            connection: ConnectionSettings(caFile: apns.caFile, connections: apns.connections, egress: egress),
             tokens: tokens
         )
         let sender = try APNsSender(settings, on: loop)

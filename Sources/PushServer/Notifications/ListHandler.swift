@@ -14,7 +14,6 @@ struct ListHandler: Handler {
     let cursors: CursorMaker
     let signer: AnswerSigner
     let settings: ServerSettings
-    let maxAge: Duration
     let startedAt: Date
 
     var routes: [Route] {
@@ -190,7 +189,6 @@ struct ListHandler: Handler {
             // when they left it.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
-            maxAge: self.maxAge,
             now: request.now
         )
     }
