@@ -93,7 +93,7 @@ struct ApplicationParts: Sendable {
                 streams: streams,
                 egress: configuration.egress(of: name),
                 tokens: tokens,
-                alerts: configuration.alerts
+                alerts: configuration.server.alerts
             )
             return (name, setup)
         }
@@ -231,9 +231,8 @@ struct ApplicationParts: Sendable {
             reports: ReportReader(try self.store.makeReader()),
             lists: ListPool(try self.makeReaders(min(4, Self.workers(self.configuration)))),
             authenticator: self.authenticator,
-            settings: ServerSettings(
-                self.configuration,
-                platforms: Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
+            settings: self.configuration.serverSettings(
+                Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
             ),
             signingKeys: self.signingKeys,
             streams: self.streams,
@@ -369,7 +368,7 @@ extension StoreOptions {
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
-        self.tags = configuration.tags
+        self.tags = configuration.server.tags
         self.release = Version.current
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
@@ -385,28 +384,16 @@ extension StoreOptions {
     }
 }
 
-extension ServerSettings {
-    init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
-        self.init(
-            emptyPayload: configuration.emptyPayload,
-            maximumPayload: configuration.maximumPayload,
-            maximumBatch: configuration.maximumBatch,
-            // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
-            // before the handler's deadline.
-            batchTimeout: configuration.limits.handlerTimeout / 8,
-            lifetime: .seconds(configuration.expiresIn),
-            cacheMaxAge: .seconds(configuration.cacheMaxAge),
-            sessionLifetime: .seconds(configuration.sessionExpiresIn),
-            streamHeartbeat: configuration.streamHeartbeat,
-            identityField: configuration.identityHeader.flatMap { IdentityField($0) },
-            names: Set(configuration.names),
-            allowedOrigins: Set(configuration.allowedOrigins),
-            hsts: configuration.tls?.hsts,
-            platforms: platforms,
-            tags: configuration.tags,
-            storage: configuration.storage,
-            alerts: configuration.alerts,
-            events: configuration.events.isOn ? configuration.events.webhook == nil ? .listed : .delivered : .off
-        )
+extension Configuration {
+    /// The settings of the API. Devices register for a name in `platforms`.
+    func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
+        var settings = self.server
+        settings.platforms = platforms
+        // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
+        // before the handler's deadline.
+        settings.batchTimeout = self.limits.handlerTimeout / 8
+        settings.hsts = self.tls?.hsts
+        settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off
+        return settings
     }
 }

@@ -39,7 +39,7 @@ struct ClosedApplication {
             responder: ClosedServer(
                 because: reason,
                 signingKeys: SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate()),
-                settings: ServerSettings(configuration, platforms: [:]),
+                settings: configuration.serverSettings([:]),
                 logger: logger
             ),
             makeStream: tls?.acceptor.accept,

@@ -115,7 +115,7 @@ import Testing
         self.configuration.listen = ["0.0.0.0:0"]
         #expect(try await self.examine()["server.listen"]?.grade == .warn)
         self.configuration.trustedProxies = ["0.0.0.0/0"]
-        self.configuration.identityHeader = "X-User"
+        self.configuration.server.identityField = IdentityField("X-User")
         let findings = try await self.examine()
         #expect(findings["server.trustedProxies"]?.grade == .fail)
         #expect(findings["server.names"]?.grade == .fail)
@@ -250,12 +250,12 @@ import Testing
     @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {
         var doctor = self
         let origins = ["https://app.example", "http://localhost:3000", "http://app.example"]
-        doctor.configuration.allowedOrigins = origins.compactMap { WebOrigin($0) }
+        doctor.configuration.server.allowedOrigins = Set(origins.compactMap { WebOrigin($0) })
         let finding = try #require(try await doctor.examine()["server.allowedOrigins"])
         #expect(finding.grade == .warn)
         #expect(finding.text.hasPrefix("http://app.example has no TLS"), "\(finding)")
         #expect(doctor.configuration.risks.count == 1)
-        doctor.configuration.allowedOrigins.removeLast()
+        doctor.configuration.server.allowedOrigins = Set(origins.dropLast().compactMap { WebOrigin($0) })
         #expect(try await doctor.examine()["server.allowedOrigins"] == nil)
     }
 

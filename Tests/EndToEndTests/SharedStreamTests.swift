@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushServer
 import PushStore
 import PushTesting
 import Reactor
@@ -21,7 +22,7 @@ import Testing
             configuration.database = database
             configuration.senders = Configuration().senders
             // No stream ends because of a heartbeat.
-            configuration.streamHeartbeat = .seconds(3600)
+            configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
             var configuration = Configuration()

@@ -1,5 +1,6 @@
 import Foundation
 import PushCore
+import PushServer
 import PushStore
 import PushTesting
 import Reactor
@@ -67,7 +68,7 @@ import Testing
     ) async throws {
         try await Stack.run { configuration in
             configuration.senders = Configuration().senders
-            configuration.streamHeartbeat = heartbeat
+            configuration.server.streamHeartbeat = heartbeat
             // The remaining quota would be another number in each answer.
             configuration.quotas = [:]
         } _: { stack in

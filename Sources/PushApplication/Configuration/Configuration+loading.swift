@@ -17,52 +17,50 @@ extension Configuration {
         place: @escaping @Sendable (_ database: String) -> any StorePlace
     ) throws -> Configuration {
         let source = try ConfigurationSource(file: file, environment: environment)
-        let root = ConfigurationSection(source: source, path: [], node: source.root)
         var configuration = Configuration()
         configuration.place = place
-        try configuration.readServer(root.section("server"))
-        try configuration.readNotifications(root.section("notifications"))
-        try configuration.readLog(root.section("log"))
-        let cache = try root.section("cache")
-        configuration.cacheMaxAge = try cache.wholeSeconds("maxAge", in: 0...31_536_000) ?? configuration.cacheMaxAge
-        try cache.finish()
-        configuration.localSocket = try LocalSocket(root.section("admin"))
-        let sessions = try root.section("sessions")
-        configuration.sessionExpiresIn =
-            try sessions.wholeSeconds("expiresIn", in: 60...31_536_000) ?? configuration.sessionExpiresIn
-        try sessions.finish()
-        let signIn = try root.section("signIn")
-        configuration.oidc = try OIDC(signIn.section("oidc"))
-        try signIn.finish()
-        let audit = try root.section("audit")
-        if let keep = try audit.wholeSeconds("keep", in: 86_400...3_153_600_000) {
-            configuration.auditKept = .seconds(keep)
-        }
-        try audit.finish()
-        configuration.events = try Events(root.section("events"))
-        try configuration.readPasswords(root.section("passwords"))
-        try configuration.readQuotas(root.section("quotas"))
-        try configuration.readStorage(root.section("storage"))
-        try configuration.readTags(root.section("tags"))
-        configuration.database = try root.nonEmptyString("database") ?? configuration.database
-        if let fault = configuration.storePlace.fault { throw root.error("database", nil, fault) }
-        configuration.keys = try root.nonEmptyString("keys") ?? configuration.keys
-        if configuration.keys.count > 1, configuration.keys.hasSuffix("/") { configuration.keys.removeLast() }
-        let stream = try root.section("stream")
-        configuration.streamHeartbeat = try stream.seconds("heartbeat") ?? configuration.streamHeartbeat
-        try stream.finish()
-        configuration.alerts = try AlertPolicy(root.section("alerts"))
-        configuration.proxy = try Proxy(root.section("proxy"))
-        let senders = try root.section("senders")
-        if !senders.senderNames.isEmpty { configuration.senders = [:] }
-        try configuration.readSenders(senders, of: .usual)
-        try configuration.readApps(root.section("apps"))
-        // The usual place stays the usual one when the file names it.
-        if configuration.localSocket == .at(configuration.usualAdminSocket.path) { configuration.localSocket = .beside }
-        try root.finish()
+        try configuration.read(ConfigurationSection(source: source, path: [], node: source.root))
         try source.finish()
         configuration.values = source.values
         return configuration
+    }
+
+    private mutating func read(_ root: ConfigurationSection) throws {
+        try root.section("server") { try self.readServer($0) }
+        try root.nonEmptyString("database", into: &self.database)
+        if let fault = self.storePlace.fault { throw root.error("database", nil, fault) }
+        try root.nonEmptyString("keys", into: &self.keys)
+        if self.keys.count > 1, self.keys.hasSuffix("/") { self.keys.removeLast() }
+        self.localSocket = try root.section("admin") { try LocalSocket($0) }
+        // The usual place stays the usual one when the file names it.
+        if self.localSocket == .at(self.usualAdminSocket.path) { self.localSocket = .beside }
+        try root.section("log") { try self.readLog($0) }
+        try root.section("notifications") { section in
+            try section.string("emptyPayload", into: &self.server.emptyPayload)
+            try section.integer("maxPayload", in: 1...1_048_576, into: &self.server.maximumPayload)
+            try section.integer("maxBatch", in: 1024...67_108_864, into: &self.server.maximumBatch)
+            try section.seconds("expiresIn", into: &self.server.lifetime)
+        }
+        try root.section("cache") { try $0.seconds("maxAge", in: 0...31_536_000, into: &self.server.cacheMaxAge) }
+        self.passwords = try root.section("passwords") { try PasswordParameters($0) }
+        try root.section("sessions") {
+            try $0.seconds("expiresIn", in: 60...31_536_000, into: &self.server.sessionLifetime)
+        }
+        self.oidc = try root.section("signIn") { try OIDC($0.section("oidc")) }
+        try root.section("audit") { try $0.seconds("keep", in: 86_400...3_153_600_000, into: &self.auditKept) }
+        self.events = try Events(root.section("events"))
+        try root.section("quotas") { try self.readQuotas($0) }
+        try root.section("storage") { try self.readStorage($0) }
+        self.server.tags = try root.section("tags") { try TagPolicy($0) }
+        try root.section("stream") { try $0.seconds("heartbeat", into: &self.server.streamHeartbeat) }
+        self.server.alerts = try AlertPolicy(root.section("alerts"))
+        self.proxy = try Proxy(root.section("proxy"))
+        try root.section("senders") { section in
+            if !section.senderNames.isEmpty { self.senders = [:] }
+            try self.readSenders(section, of: .usual)
+        }
+        try root.section("apps") { try self.readApps($0) }
+        try root.finish()
     }
 
     private mutating func readApps(_ section: ConfigurationSection) throws {
@@ -74,11 +72,11 @@ extension Configuration {
             guard let app = AppName(name), app != .usual else {
                 throw section.error(name, nil, "an app's name must be 1 to 64 of a-z, 0-9, - and _, and not default")
             }
-            let own = try section.section(name)
-            let senders = try own.section("senders")
-            if senders.senderNames.isEmpty { throw own.error("senders", nil, "an app needs a sender") }
-            try self.readSenders(senders, of: app)
-            try own.finish()
+            try section.section(name) { own in
+                let senders = try own.section("senders")
+                if senders.senderNames.isEmpty { throw own.error("senders", nil, "an app needs a sender") }
+                try self.readSenders(senders, of: app)
+            }
         }
     }
 
@@ -106,8 +104,8 @@ extension Configuration {
         guard !self.listen.isEmpty else {
             throw section.error("listen", nil, "needs at least one address, such as 127.0.0.1:8080")
         }
-        self.loops = try section.integer("loops", in: 1...1024) ?? self.loops
-        self.trustedProxies = try section.strings("trustedProxies") ?? self.trustedProxies
+        try section.integer("loops", in: 1...1024, into: &self.loops)
+        try section.strings("trustedProxies", into: &self.trustedProxies)
         for proxy in self.trustedProxies where proxy != "unix" && IPNetwork(proxy) == nil {
             throw section.error(
                 "trustedProxies",
@@ -116,71 +114,47 @@ extension Configuration {
             )
         }
         let fields = TrustedProxies.Field.allCases.map(\.rawValue)
-        self.forwardedField = try section.string("forwardedField", oneOf: fields) ?? self.forwardedField
-        self.readsProxyHeaders = try section.bool("proxyProtocol") ?? self.readsProxyHeaders
+        try section.string("forwardedField", oneOf: fields, into: &self.forwardedField)
+        try section.bool("proxyProtocol", into: &self.readsProxyHeaders)
         guard !self.readsProxyHeaders || !self.trustedProxies.isEmpty else {
             throw section.error("proxyProtocol", nil, "it needs trustedProxies, which is empty")
         }
-        self.identityHeader = try section.string("identityHeader")
-        if let identityHeader {
-            guard IdentityField(identityHeader) != nil else {
-                throw section.error("identityHeader", nil, "\"\(identityHeader)\" is not a valid field name")
+        if let name = try section.string("identityHeader") {
+            self.server.identityField = IdentityField(name)
+            guard self.server.identityField != nil else {
+                throw section.error("identityHeader", nil, "\"\(name)\" is not a valid field name")
             }
             guard !self.trustedProxies.isEmpty else {
                 throw section.error("identityHeader", nil, "it needs trustedProxies, which is empty")
             }
         }
-        self.names = try (section.strings("names") ?? []).map { text in
-            // The colons of an address are in brackets.
-            guard let host = WebOrigin("http://\(text)")?.host, host == text.lowercased() else {
-                throw section.error(
-                    "names",
-                    nil,
-                    "\"\(text)\" must be a host without scheme, port or wildcard, such as push.example.com"
-                )
+        self.server.names = try Set(
+            (section.strings("names") ?? []).map { text in
+                // The colons of an address are in brackets.
+                guard let host = WebOrigin("http://\(text)")?.host, host == text.lowercased() else {
+                    throw section.error(
+                        "names",
+                        nil,
+                        "\"\(text)\" must be a host without scheme, port or wildcard, such as push.example.com"
+                    )
+                }
+                return host
             }
-            return host
-        }
-        self.allowedOrigins = try (section.strings("allowedOrigins") ?? []).map { text in
-            guard let origin = WebOrigin(text) else {
-                throw section.error(
-                    "allowedOrigins",
-                    nil,
-                    "\"\(text)\" must be a scheme, a host and an optional port, such as https://app.example, without path or wildcard"
-                )
-            }
-            return origin
-        }
-        self.tls = try TLS(section.section("tls"))
-        let limits = try section.section("limits")
-        try self.limits.read(limits)
-        try section.finish()
-    }
-
-    private mutating func readPasswords(_ section: ConfigurationSection) throws {
-        let usual = PasswordParameters.usual
-        let parameters = PasswordParameters(
-            memory: try section.integer("memory", in: PasswordParameters.memoryBounds) ?? usual.memory,
-            passes: try section.integer("passes", in: PasswordParameters.passesBounds) ?? usual.passes,
-            lanes: usual.lanes
         )
-        guard let parameters, parameters.isStrongEnough else {
-            throw section.error(
-                "memory",
-                nil,
-                "must be at least 19456 with 2 passes; or 47104 with 1, 12288 with 3, 9216 with 4, 7168 with 5"
-            )
-        }
-        self.passwords = parameters
-        try section.finish()
-    }
-
-    private mutating func readNotifications(_ section: ConfigurationSection) throws {
-        self.emptyPayload = try section.string("emptyPayload") ?? self.emptyPayload
-        self.maximumPayload = try section.integer("maxPayload", in: 1...1_048_576) ?? self.maximumPayload
-        self.maximumBatch = try section.integer("maxBatch", in: 1024...67_108_864) ?? self.maximumBatch
-        self.expiresIn = try section.wholeSeconds("expiresIn", in: 1...31_536_000) ?? self.expiresIn
-        try section.finish()
+        self.server.allowedOrigins = try Set(
+            (section.strings("allowedOrigins") ?? []).map { text in
+                guard let origin = WebOrigin(text) else {
+                    throw section.error(
+                        "allowedOrigins",
+                        nil,
+                        "\"\(text)\" must be a scheme, a host and an optional port, such as https://app.example, without path or wildcard"
+                    )
+                }
+                return origin
+            }
+        )
+        self.tls = try TLS(section.section("tls"))
+        try section.section("limits") { try self.limits.read($0) }
     }
 
     private mutating func readQuotas(_ section: ConfigurationSection) throws {
@@ -189,54 +163,41 @@ extension Configuration {
                 self.quotas[role] = nil
                 continue
             }
-            let quota = try section.section(role.rawValue)
-            let (requests, window) = (self.quotas[role]?.requests ?? 1, self.quotas[role]?.window ?? 60)
-            let changes = try quota.integerOrNull("changes", in: Quota.changeRange)
-            self.quotas[role] = Quota(
-                requests: try quota.integer("requests", in: Quota.requestRange) ?? requests,
-                window: try quota.wholeSeconds("window", in: Quota.windowRange) ?? window,
-                changes: changes ?? self.quotas[role]?.changes
-            )
-            try quota.finish()
+            let usual = self.quotas[role]
+            self.quotas[role] = try section.section(role.rawValue) { own in
+                try Quota(
+                    requests: own.integer("requests", in: Quota.requestRange) ?? usual?.requests ?? 1,
+                    window: own.wholeSeconds("window", in: Quota.windowRange) ?? usual?.window ?? 60,
+                    changes: own.integerOrNull("changes", in: Quota.changeRange) ?? usual?.changes
+                )
+            }
         }
-        try section.finish()
     }
 
     private mutating func readStorage(_ section: ConfigurationSection) throws {
         for role in Role.allCases {
             guard try !section.isNullSection(role.rawValue) else {
-                self.storage[role] = nil
+                self.server.storage[role] = nil
                 continue
             }
-            let own = try section.section(role.rawValue)
-            let usual = self.storage[role]
-            self.storage[role] = StorageBounds(
-                devices: try own.integer("devices", in: StorageBounds.deviceRange) ?? usual?.devices ?? 1,
-                notifications: try own.integer("notifications", in: StorageBounds.notificationRange)
-                    ?? usual?.notifications ?? 1,
-                bytes: try own.integer("bytes", in: StorageBounds.byteRange) ?? usual?.bytes ?? 1
-            )
-            try own.finish()
+            let usual = self.server.storage[role]
+            self.server.storage[role] = try section.section(role.rawValue) { own in
+                try StorageBounds(
+                    devices: own.integer("devices", in: StorageBounds.deviceRange) ?? usual?.devices ?? 1,
+                    notifications: own.integer("notifications", in: StorageBounds.notificationRange)
+                        ?? usual?.notifications ?? 1,
+                    bytes: own.integer("bytes", in: StorageBounds.byteRange) ?? usual?.bytes ?? 1
+                )
+            }
         }
-        try section.finish()
-    }
-
-    private mutating func readTags(_ section: ConfigurationSection) throws {
-        let reserved = try section.strings("reserved") ?? self.tags.reserved
-        for prefix in reserved where Tag(prefix) == nil {
-            throw section.error("reserved", nil, "\"\(prefix)\" must be \(Tag.rule)")
-        }
-        self.tags = TagPolicy(reserved: reserved, isOpen: try section.bool("open") ?? self.tags.isOpen)
-        try section.finish()
     }
 
     private mutating func readLog(_ section: ConfigurationSection) throws {
         let levels = ["trace", "debug", "info", "notice", "warning", "error", "critical"]
-        self.logLevel = try section.string("level", oneOf: levels) ?? self.logLevel
-        self.logFormat = try section.string("format", oneOf: ["text", "json"]) ?? self.logFormat
+        try section.string("level", oneOf: levels, into: &self.logLevel)
+        try section.string("format", oneOf: ["text", "json"], into: &self.logFormat)
         self.logFile = try section.nonEmptyString("file")
-        self.loggedRequests = try section.integer("requests", in: 0...1_000_000_000) ?? self.loggedRequests
-        try section.finish()
+        try section.integer("requests", in: 0...1_000_000_000, into: &self.loggedRequests)
     }
 }
 
@@ -255,22 +216,49 @@ extension Configuration.LocalSocket {
         } else {
             self = section.isNull("socket") ? .off : .beside
         }
-        try section.finish()
+    }
+}
+
+extension PasswordParameters {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        let usual = Self.usual
+        let parameters = PasswordParameters(
+            memory: try section.integer("memory", in: Self.memoryBounds) ?? usual.memory,
+            passes: try section.integer("passes", in: Self.passesBounds) ?? usual.passes,
+            lanes: usual.lanes
+        )
+        guard let parameters, parameters.isStrongEnough else {
+            throw section.error(
+                "memory",
+                nil,
+                "must be at least 19456 with 2 passes; or 47104 with 1, 12288 with 3, 9216 with 4, 7168 with 5"
+            )
+        }
+        self = parameters
+    }
+}
+
+extension TagPolicy {
+    fileprivate init(_ section: ConfigurationSection) throws {
+        let usual = TagPolicy()
+        let reserved = try section.strings("reserved") ?? usual.reserved
+        for prefix in reserved where Tag(prefix) == nil {
+            throw section.error("reserved", nil, "\"\(prefix)\" must be \(Tag.rule)")
+        }
+        self.init(reserved: reserved, isOpen: try section.bool("open") ?? usual.isOpen)
     }
 }
 
 extension ServerLimits {
     fileprivate mutating func read(_ section: ConfigurationSection) throws {
-        self.maxConnections = try section.integer("maxConnections", in: 1...1_000_000) ?? self.maxConnections
-        self.maxConnectionsPerAddress =
-            try section.integer("maxConnectionsPerAddress", in: 1...1_000_000) ?? self.maxConnectionsPerAddress
-        self.headerBytes = try section.integer("headerBytes", in: 1024...1_048_576) ?? self.headerBytes
-        self.bodyBytes = try section.integer("bodyBytes", in: 1024...16_777_216) ?? self.bodyBytes
-        self.headerTimeout = try section.seconds("headerTimeout") ?? self.headerTimeout
-        self.bodyTimeout = try section.seconds("bodyTimeout") ?? self.bodyTimeout
-        self.writeTimeout = try section.seconds("writeTimeout") ?? self.writeTimeout
-        self.idleTimeout = try section.seconds("idleTimeout") ?? self.idleTimeout
-        try section.finish()
+        try section.integer("maxConnections", in: 1...1_000_000, into: &self.maxConnections)
+        try section.integer("maxConnectionsPerAddress", in: 1...1_000_000, into: &self.maxConnectionsPerAddress)
+        try section.integer("headerBytes", in: 1024...1_048_576, into: &self.headerBytes)
+        try section.integer("bodyBytes", in: 1024...16_777_216, into: &self.bodyBytes)
+        try section.seconds("headerTimeout", into: &self.headerTimeout)
+        try section.seconds("bodyTimeout", into: &self.bodyTimeout)
+        try section.seconds("writeTimeout", into: &self.writeTimeout)
+        try section.seconds("idleTimeout", into: &self.idleTimeout)
     }
 }
 

@@ -2,7 +2,7 @@ import Foundation
 package import PushCore
 package import PushSQLite
 import PushSenders
-import PushServer
+package import PushServer
 package import PushStore
 import Reactor
 package import SocketHTTP
@@ -19,16 +19,18 @@ package struct Configuration: Sendable {
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
     /// Whether trusted proxies send headers of the PROXY protocol.
     var readsProxyHeaders = false
-    /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign
-    /// in no user.
-    var identityHeader: String?
-    /// The accepted hosts of requests, in lower case and without a port; empty: any.
-    var names: [String] = []
-    /// The origins whose pages may use the API, in addition to the server's own.
-    var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks plain HTTP.
     package var tls: TLS?
     package var limits = ServerLimits()
+    /// The settings of the API, but for those that other sections decide.
+    package var server = ServerSettings(
+        storage: [
+            Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
+            .viewer: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
+            .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
+            .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
+        ].compactMapValues(\.self)
+    )
     var database = "var/sealpost.db"
     /// The location of the store that `database` names. The executable knows which kinds of store
     /// there are.
@@ -42,12 +44,6 @@ package struct Configuration: Sendable {
     package var logFile: String?
     /// The server logs one of so many requests at level `info`; 0: none.
     var loggedRequests = 0
-    var emptyPayload = "Secure confirmation."
-    var maximumPayload = 65_536
-    var maximumBatch = 4_194_304
-    var expiresIn = 2_592_000
-    var cacheMaxAge = 60
-    package var sessionExpiresIn = 7_776_000
     /// How long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
     var events = Events()
@@ -58,17 +54,6 @@ package struct Configuration: Sendable {
         .viewer: Quota(requests: 1200, window: 60, changes: 10_000),
         .publisher: Quota(requests: 60_000, window: 60), .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
-    /// The storage limits of each user of a role; a role without an entry has none.
-    var storage = [
-        Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
-        .viewer: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
-        .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
-        .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
-    ].compactMapValues(\.self)
-    /// The tags that devices may set themselves.
-    var tags = TagPolicy()
-    /// The alerts that notifications may choose for their pushes.
-    var alerts = AlertPolicy()
     /// The issuer whose tokens sign in; `nil`: none.
     var oidc: OIDC?
     /// The proxy to the providers; `nil`: none.
@@ -77,7 +62,6 @@ package struct Configuration: Sendable {
     var directSenders: Set<Platform> = []
     /// The senders of all apps. By default only event streams, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
-    var streamHeartbeat = Duration.seconds(15)
     /// The texts of the file that are in force, by the paths of their keys; a reload compares
     /// them.
     var values: [String: String] = [:]

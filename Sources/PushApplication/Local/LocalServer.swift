@@ -35,10 +35,9 @@ struct LocalServer {
                 quotas: [:],
                 logger: logger
             ),
-            settings: ServerSettings(
-                configuration,
+            settings: configuration.serverSettings(
                 // Commands register no devices.
-                platforms: configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
+                configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
             ),
             logger: logger,
             workIsWaiting: {},

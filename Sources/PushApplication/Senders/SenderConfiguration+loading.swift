@@ -30,10 +30,10 @@ extension SenderConfiguration.APNs {
             topic: try section.requiredString("topic"),
             envelope: try section.requiredAppleEnvelope("envelope")
         )
-        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        try section.string("endpoint", into: &self.endpoint)
         self.sandbox = try SenderConfiguration.Sandbox(section.section("sandbox"))
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval =
             try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
@@ -44,7 +44,7 @@ extension SenderConfiguration.Sandbox {
     /// `nil` unless the section enables the sandbox.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let isEnabled = try section.bool("enabled") ?? false
-        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        try section.string("endpoint", into: &self.endpoint)
         self.keyFile = try section.string("keyFile")
         self.keyID = try section.string("keyID")
         guard (self.keyFile == nil) == (self.keyID == nil) else {
@@ -59,16 +59,16 @@ extension SenderConfiguration.FCM {
     fileprivate init(_ section: ConfigurationSection) throws {
         self.init(credentials: try SenderConfiguration.FCM.Credentials(section))
         self.projectID = try section.string("projectID")
-        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        try section.string("endpoint", into: &self.endpoint)
         self.tokenEndpoint = try section.string("tokenEndpoint")
-        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
+        try section.strings("allowedHosts", into: &self.allowedHosts)
         self.apple = try section.appleEnvelope("apple")
         let placeholder = try AndroidPlaceholder(section.section("androidAlert"))
         let android = try section.string("android", oneOf: ["data", "notification"])
         if android == "notification" { self.android = .notification(placeholder) }
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
-        self.rate = try section.integer("rate", in: 1...1_000_000) ?? self.rate
+        try section.integer("connections", in: 1...100, into: &self.connections)
+        try section.integer("rate", in: 1...1_000_000, into: &self.rate)
     }
 }
 
@@ -97,10 +97,10 @@ extension SenderConfiguration.WNS {
         let envelope = try section.string("envelope", oneOf: ["raw", "toast"])
         if envelope == "toast" { self.content = .toast(text: text) }
         self.tokenEndpoint = try section.string("tokenEndpoint")
-        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
-        self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        try section.strings("allowedHosts", into: &self.allowedHosts)
+        try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
     }
 }
@@ -109,14 +109,14 @@ extension SenderConfiguration.WebPush {
     fileprivate init(_ section: ConfigurationSection, keys: String) throws {
         self.init(subject: try section.requiredString("subject"))
         self.keyFile = try section.string("keyFile") ?? "\(keys)/vapid.pem"
-        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
-        self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        try section.strings("allowedHosts", into: &self.allowedHosts)
+        try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
         // Otherwise any user could call this machine and its network.
         guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
             throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
         }
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
     }
 }
@@ -128,7 +128,7 @@ extension SenderConfiguration.Webhook {
             secretFile: try section.requiredString("secretFile")
         )
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
     }
 }
@@ -172,7 +172,7 @@ extension AlertPlaceholder {
         let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)
-        self.criticalVolume = try section.integer("criticalVolume", in: 0...100) ?? self.criticalVolume
+        try section.integer("criticalVolume", in: 0...100, into: &self.criticalVolume)
         try section.finish()
     }
 }
