@@ -53,7 +53,7 @@ import Testing
             topic: "o",
             envelope: .alert(placeholder)
         )
-        #expect(configuration.senders == [Platform("a"): .apns(apns)])
+        #expect(configuration.senders == [Platform("a"): .apns(apns), Platform("stream"): .stream])
     }
 
     /// A service of the name `sealpost`, and one of the name `sealpost-db`.
@@ -112,7 +112,7 @@ import Testing
             configuration.senders == [
                 Platform("apns"): .apns(apns),
                 Platform("own_hook"): .webhook(.init(url: "https://h.example/", secretFile: "s")),
-                Platform("stream", of: bank): .stream,
+                Platform("stream"): .stream, Platform("stream", of: bank): .stream,
             ]
         )
         #expect(configuration.directSenders == [Platform("own_hook")])
@@ -127,17 +127,59 @@ import Testing
             "SEALPOST_SENDERS_MY_HOOK_SECRETFILE": "s",
         ]
         let senders = try self.load(yaml, environment: environment).senders
-        #expect(senders == [Platform("my-hook"): .webhook(.init(url: "u", secretFile: "s"))])
+        let webhook = SenderConfiguration.webhook(.init(url: "u", secretFile: "s"))
+        #expect(senders == [Platform("my-hook"): webhook, Platform("stream"): .stream])
+    }
+
+    /// Only three keys differ between the operators of two apps on Apple's devices, and one
+    /// between those of two apps on Android.
+    @Test func aSenderNeedsOnlyTheKeysThatDiffer() throws {
+        let file = "/keys/AuthKey_ABC123DEFG.p8"
+        let apns = SenderConfiguration.APNs(
+            keyFile: file,
+            keyID: "ABC123DEFG",
+            teamID: "t",
+            topic: "o",
+            envelope: .alert(AlertPlaceholder())
+        )
+        let fcm = SenderConfiguration.FCM(credentials: .file("a.json"))
+        let expected = [
+            Platform("apns"): SenderConfiguration.apns(apns), Platform("fcm"): .fcm(fcm), Platform("stream"): .stream,
+        ]
+        let yaml = "senders: {apns: {keyFile: \(file), teamID: t, topic: o}, fcm: {serviceAccount: a.json}}"
+        #expect(try self.load(yaml).senders == expected)
+        let environment = [
+            "SEALPOST_SENDERS_APNS_KEYFILE": file, "SEALPOST_SENDERS_APNS_TEAMID": "t",
+            "SEALPOST_SENDERS_APNS_TOPIC": "o", "SEALPOST_SENDERS_FCM_SERVICEACCOUNT": "a.json",
+        ]
+        #expect(try Configuration.load(file: nil, environment: environment).senders == expected)
+    }
+
+    /// The name `apns-sandbox` begins like the key `apns.sandbox`.
+    @Test func aVariableBelongsToTheSenderWithTheLongestName() throws {
+        let environment = [
+            "SEALPOST_SENDERS_APNS_SANDBOX_TYPE": "webhook", "SEALPOST_SENDERS_APNS_SANDBOX_URL": "u",
+            "SEALPOST_SENDERS_APNS_SANDBOX_SECRETFILE": "s", "SEALPOST_SENDERS_STREAM": "null",
+        ]
+        let senders = try Configuration.load(file: nil, environment: environment).senders
+        #expect(senders == [Platform("apns_sandbox"): .webhook(.init(url: "u", secretFile: "s"))])
+    }
+
+    @Test(arguments: [
+        ("", ["stream"]), ("senders: {webpush: {subject: a}}", ["stream", "webpush"]),
+        ("senders: {stream: null, webpush: {subject: a}}", ["webpush"]), ("senders: {stream: {}}", ["stream"]),
+        ("senders: {stream: null, own: {type: stream}}", ["own"]), ("senders: {stream: null}", []),
+    ])
+    func theStreamStaysUnlessItIsNull(yaml: String, names: [String]) throws {
+        #expect(try self.load(yaml).senders.keys.map(\.name).sorted() == names)
     }
 
     @Test func aSenderOfTheEnvironmentNeedsItsType() throws {
         let error = #expect(throws: ConfigurationError.self) {
-            try Configuration.load(file: nil, environment: ["SEALPOST_SENDERS_APNS_KEYFILE": "k"])
+            try Configuration.load(file: nil, environment: ["SEALPOST_SENDERS_IOS_KEYFILE": "k"])
         }
-        let hint = "unset it or correct its name, or set the sender's type, such as SEALPOST_SENDERS_APNS_TYPE"
-        #expect(
-            "\(try #require(error))" == "SEALPOST_SENDERS_APNS_KEYFILE: unknown environment variable; \(hint)"
-        )
+        let hint = "unset it or correct its name, or set the sender's type, such as SEALPOST_SENDERS_OWN_TYPE"
+        #expect("\(try #require(error))" == "SEALPOST_SENDERS_IOS_KEYFILE: unknown environment variable; \(hint)")
     }
 
     @Test(arguments: [
@@ -251,9 +293,11 @@ import Testing
         ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns, webpush, webhook, stream"),
         ("senders: {x: {type: apns, keyID: a}}", "senders.x.keyFile: is missing"),
         (
-            "senders: {x: {type: apns, keyFile: k, keyID: i, teamID: t, topic: o}}",
-            "senders.x.envelope: choose alert (shown at once"
+            "senders: {x: {type: apns, keyFile: k.p8, teamID: t, topic: o}}",
+            "senders.x.keyID: is missing, and the name of the keyFile, AuthKey_….p8, does not have it"
         ),
+        ("senders: {apns: {keyFile: k, keyID: i, topic: o}}", "senders.apns.teamID: is missing"),
+        ("senders: {apns: {type: pigeon}}", "senders.apns.type: must be one of apns, fcm"),
         (
             "senders: {x: {type: fcm, serviceAccount: a, apple: voip}}",
             "senders.x.apple: must be one of alert, background"
@@ -439,7 +483,7 @@ import Testing
         placeholder.sound = nil
         var fcm = SenderConfiguration.FCM(credentials: .file("a"))
         fcm.android = .notification(placeholder)
-        #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+        #expect(try self.load(yaml).senders[Platform("x")] == .fcm(fcm))
     }
 
     @Test func credentialsOfTheMachineNeedNoFile() throws {
@@ -447,7 +491,7 @@ import Testing
         fcm.projectID = "p"
         fcm.allowedHosts = ["sts.example"]
         let yaml = "senders: {x: {type: fcm, credentials: metadata, projectID: p, allowedHosts: [sts.example]}}"
-        #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+        #expect(try self.load(yaml).senders[Platform("x")] == .fcm(fcm))
     }
 
     @Test func oneFolderHasAllFilesThatTheServerMakes() throws {
@@ -518,11 +562,12 @@ import Testing
 
     @Test func allowedOriginsAreNormalized() throws {
         let fromFile = try self.load("server: {allowedOrigins: [HTTPS://App.example:443, 'capacitor://localhost']}")
-        #expect(Set(fromFile.server.allowedOrigins.map(\.description)) == ["https://app.example", "capacitor://localhost"])
-        let environment = ["SEALPOST_SERVER_ALLOWEDORIGINS": "http://localhost:3000"]
         #expect(
-            try self.load("", environment: environment).server.allowedOrigins.map(\.description) == ["http://localhost:3000"]
+            Set(fromFile.server.allowedOrigins.map(\.description)) == ["https://app.example", "capacitor://localhost"]
         )
+        let environment = ["SEALPOST_SERVER_ALLOWEDORIGINS": "http://localhost:3000"]
+        let origins = try self.load("", environment: environment).server.allowedOrigins
+        #expect(origins.map(\.description) == ["http://localhost:3000"])
     }
 
     @Test func storageIsLimitedByRole() throws {

@@ -56,7 +56,8 @@ extension Configuration {
         self.server.alerts = try AlertPolicy(root.section("alerts"))
         self.proxy = try Proxy(root.section("proxy"))
         try root.section("senders") { section in
-            if !section.senderNames.isEmpty { self.senders = [:] }
+            // `null` disables the sender that a server has without a configuration.
+            if try section.isNullSection("stream") { self.senders = [:] }
             try self.readSenders(section, of: .usual)
         }
         try root.section("apps") { try self.readApps($0) }
@@ -64,11 +65,8 @@ extension Configuration {
     }
 
     private mutating func readApps(_ section: ConfigurationSection) throws {
-        let names = section.names { end in
-            // The type of a sender makes the app, too.
-            end.hasSuffix("_TYPE") ? end.firstRange(of: "_SENDERS_").map { end[..<$0.lowerBound] } : nil
-        }
-        for name in names {
+        // A key of a sender makes the app, too.
+        for name in section.names({ end in end.firstRange(of: "_SENDERS_").map { end[..<$0.lowerBound] } }) {
             guard let app = AppName(name), app != .usual else {
                 throw section.error(name, nil, "an app's name must be 1 to 64 of a-z, 0-9, - and _, and not default")
             }
@@ -81,7 +79,7 @@ extension Configuration {
     }
 
     private mutating func readSenders(_ section: ConfigurationSection, of app: AppName) throws {
-        for name in section.senderNames {
+        for name in section.senderNames where !section.isNull(name) {
             let own = try section.section(name)
             let platform = Platform(name, of: app)
             if try own.bool("direct") == true { self.directSenders.insert(platform) }
@@ -202,8 +200,16 @@ extension Configuration {
 }
 
 extension ConfigurationSection {
-    /// The names of senders. In the environment, a sender needs its type.
-    fileprivate var senderNames: [String] { self.names { $0.hasSuffix("_TYPE") ? $0.dropLast(5) : nil } }
+    /// The names of senders. In the environment, a sender needs its type, unless it is named after
+    /// it.
+    fileprivate var senderNames: [String] {
+        let typed = self.names { $0.hasSuffix("_TYPE") ? $0.dropLast(5) : nil }
+        let known = (typed + SenderConfiguration.types).map { $0.uppercased().replacing("-", with: "_") }
+        // `APNS_SANDBOX_ENABLED` is a key of `apns-sandbox` if there is such a sender.
+        return self.names { end in
+            known.filter { end.hasPrefix("\($0)_") }.map(\.count).max().map { end.prefix($0) }
+        }
+    }
 }
 
 extension Configuration.LocalSocket {

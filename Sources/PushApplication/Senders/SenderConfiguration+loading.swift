@@ -2,20 +2,24 @@ import PushCore
 import PushSenders
 
 extension SenderConfiguration {
+    static let types = ["apns", "fcm", "wns", "webpush", "webhook", "stream"]
+
     /// `keys` is the folder of the files that the server makes. Throws `ConfigurationError` for a
     /// bad name, an unknown key or a bad value.
     init(_ section: ConfigurationSection, name: String, keys: String) throws {
         guard Tag(name) != nil, name == name.lowercased() else {
             throw section.error("type", nil, "a sender's name must consist of a-z, 0-9, - and _")
         }
-        switch try section.requiredString("type") {
+        // A sender that is named after its type need not state it.
+        let usual = Self.types.contains(name) ? name : nil
+        switch try section.string("type") ?? usual ?? section.requiredString("type") {
         case "apns": self = .apns(try APNs(section))
         case "fcm": self = .fcm(try FCM(section))
         case "wns": self = .wns(try WNS(section))
         case "webpush": self = .webPush(try WebPush(section, keys: keys))
         case "webhook": self = .webhook(try Webhook(section))
         case "stream": self = .stream
-        default: throw section.error("type", nil, "must be one of apns, fcm, wns, webpush, webhook, stream")
+        default: throw section.error("type", nil, "must be one of \(Self.types.joined(separator: ", "))")
         }
         try section.finish()
     }
@@ -23,12 +27,13 @@ extension SenderConfiguration {
 
 extension SenderConfiguration.APNs {
     fileprivate init(_ section: ConfigurationSection) throws {
+        let keyFile = try section.requiredString("keyFile")
         self.init(
-            keyFile: try section.requiredString("keyFile"),
-            keyID: try section.requiredString("keyID"),
+            keyFile: keyFile,
+            keyID: try section.keyID(of: keyFile),
             teamID: try section.requiredString("teamID"),
             topic: try section.requiredString("topic"),
-            envelope: try section.requiredAppleEnvelope("envelope")
+            envelope: try section.appleEnvelope("envelope", usual: "alert", or: ["voip"]) ?? .background
         )
         try section.string("endpoint", into: &self.endpoint)
         self.sandbox = try SenderConfiguration.Sandbox(section.section("sandbox"))
@@ -46,7 +51,7 @@ extension SenderConfiguration.Sandbox {
         let isEnabled = try section.bool("enabled") ?? false
         try section.string("endpoint", into: &self.endpoint)
         self.keyFile = try section.string("keyFile")
-        self.keyID = try section.string("keyID")
+        self.keyID = try self.keyFile.map { try section.keyID(of: $0) } ?? section.string("keyID")
         guard (self.keyFile == nil) == (self.keyID == nil) else {
             throw section.error("keyFile", nil, "keyFile and keyID must be set together")
         }
@@ -134,29 +139,31 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; `nil` if
-    /// the key is missing. Only APNs itself sends `voip`.
-    fileprivate func appleEnvelope(_ key: String, or others: [String] = []) throws -> AppleEnvelope? {
+    /// The id of a key of Apple's; without its own key, the one in the file's name,
+    /// `AuthKey_ABC123DEFG.p8`, which Apple chooses.
+    fileprivate func keyID(of file: String) throws -> String {
+        if let id = try self.string("keyID") { return id }
+        let name = file.split(separator: "/").last ?? ""
+        guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"), name.count == 21 else {
+            throw self.error("keyID", nil, "is missing, and the name of the keyFile, AuthKey_….p8, does not have it")
+        }
+        return String(name.dropFirst(8).dropLast(3))
+    }
+
+    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; without
+    /// the key, the `usual` one. Only APNs itself sends `voip`.
+    fileprivate func appleEnvelope(
+        _ key: String,
+        usual: String? = nil,
+        or others: [String] = []
+    ) throws -> AppleEnvelope? {
         let placeholder = try AlertPlaceholder(self.section("alert"))
-        return switch try self.string(key, oneOf: ["alert", "background"] + others) {
+        return switch try self.string(key, oneOf: ["alert", "background"] + others) ?? usual {
         case "alert": .alert(placeholder)
         case "background": .background
         case "voip": .voip
         default: nil
         }
-    }
-
-    /// The same if the operator must choose, because each choice has its price.
-    fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
-        if let envelope = try self.appleEnvelope(key, or: ["voip"]) { return envelope }
-        throw self.error(
-            key,
-            nil,
-            """
-            choose alert (shown at once, replaced by the app's extension), background (silent, a few an hour) or \
-            voip (calls)
-            """
-        )
     }
 }
 
