@@ -208,11 +208,12 @@ struct ApplicationParts: Sendable {
     }
 
     /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws
-    /// `SystemError` or `StoreError`.
+    /// `CommandFailure`.
     func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
         HTTPServer(
             listeners: listeners.isEmpty
-                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
+                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Self.listen(at: $0) }
+                : listeners,
             loops: self.loops,
             limits: self.configuration.limits,
             proxies: self.configuration.proxies,
@@ -221,6 +222,20 @@ struct ApplicationParts: Sendable {
             makeStream: self.tls?.acceptor.accept,
             onBadProxyHeader: self.configuration.onBadProxyHeader(logger: self.logger)
         )
+    }
+
+    private static func listen(at address: SocketAddress) throws(CommandFailure) -> Listener {
+        do throws(SystemError) {
+            return try Listener(address)
+        } catch {
+            let remedy =
+                switch error.code {
+                case EADDRINUSE: "; stop the program that has the address, or change server.listen"
+                case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
+                default: ""
+                }
+            throw CommandFailure("server.listen: \(error)\(remedy)")
+        }
     }
 
     /// The router of all listeners. Throws `StoreError`.
