@@ -667,7 +667,7 @@ import Testing
 
     /// Returns the keys that the code reads, extracted from its source.
     private static func keysAsked() throws -> Set<String> {
-        let files = ["Configuration+loading", "Configuration+events"]
+        let files = ["Configuration+loading", "Configuration+server", "Configuration+events"]
         let code = try files.map { try Repository.text(of: "Sources/PushApplication/Configuration/\($0).swift") }
             .joined()
         let calls = code.matches(
