@@ -44,16 +44,6 @@ import Testing
         #expect(try await self.post(3, from: alice, once: self.request(1)) == .keyReused)
     }
 
-    /// Cleanup may not have deleted the key yet.
-    @Test func keyIsFreeAfterADay() async throws {
-        let alice = try await self.fixture.addUser("alice")
-        let stored = PostOutcome.stored(pushes: 0, hasWork: false)
-        #expect(try await self.post(1, from: alice, once: self.request(1)) == stored)
-        self.fixture.clock.advance(by: IdempotentRequest.lifetime + 1)
-        #expect(try await self.post(2, from: alice, once: self.request(1, 7)) == stored)
-        #expect(try await self.post(3, from: alice, once: self.request(1)) == .keyReused)
-    }
-
     @Test func sameRequestIsRepeatedAndAnotherIsRefused() async throws {
         let alice = try await self.fixture.addUser("alice")
         let start = self.fixture.now
