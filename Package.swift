@@ -148,7 +148,8 @@ let package = Package(
         .target(
             name: "PushTesting",
             dependencies: [
-                "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", "SQLite", logging,
+                "CSQLite", "PostgreSQL", "PushCore", "PushPostgreSQL", "PushSQLite", "PushStore", "Reactor", "SQLite",
+                logging,
             ],
             path: "Tests/PushTesting",
             swiftSettings: strict
@@ -160,9 +161,10 @@ let package = Package(
         tests(
             "EndToEndTests",
             [
-                "HTTPSignatures", "PostgreSQL", "PushAPI", "PushApplication", "PushClient", "PushCore", "PushDelivery",
-                "PushPostgreSQL", "PushSQLite", "PushServer", "PushSimulators", "PushStore", "PushTesting", "Reactor",
-                "SocketHTTP", "sealpost", "sealpost-demo", cryptography, logging, yaml,
+                "CurlHTTP", "HTTPSignatures", "PostgreSQL", "PushAPI", "PushApplication", "PushClient", "PushCore",
+                "PushDelivery", "PushPostgreSQL", "PushSQLite", "PushServer", "PushSimulators", "PushStore",
+                "PushTesting", "Reactor", "SocketHTTP", "sealpost", "sealpost-demo", cryptography, httpTypes, lifecycle,
+                logging, yaml,
             ]
         ),
         // Runs the fuzzer's seeds once. The fuzzer itself is a package of its own, in `Fuzz`.
@@ -245,7 +247,7 @@ let package = Package(
         ),
         tests("PushSimulatorsTests", ["Bytes", "COpenSSL", "PushSimulators", "PushTesting", "Reactor", "SocketTLS"]),
         tests("PushStoreTests", ["PushCore", "PushStore", "PushTesting"]),
-        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", "SQLite"]),
+        tests("PushSQLiteTests", ["PushCore", "PushSQLite", "PushStore", "PushTesting", "SQLite", cryptography]),
         tests("ReactorTests", ["PushTesting", "Reactor"]),
         tests("SQLiteTests", ["PushTesting", "SQLite"]),
         tests("SocketHTTPTests", ["Bytes", "PushTesting", "Reactor", "SocketHTTP", httpTypes]),

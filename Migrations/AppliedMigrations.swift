@@ -4,7 +4,8 @@ package import Foundation
 package struct AppliedMigrations {
     /// The hash of each, by its name.
     package let hashes: [String: Data]
-    /// `Migration.oldestKnown` of each, by its name; one that is not here must be known itself.
+    /// `Migration.oldestKnown` of each, by its name; a program must know a migration without a
+    /// value.
     private let oldestKnown: [String: String]
 
     package init(hashes: [String: Data], oldestKnown: [String: String] = [:]) {
@@ -12,9 +13,10 @@ package struct AppliedMigrations {
         self.oldestKnown = oldestKnown
     }
 
-    /// The last applied migration that is not known, and that does not bear programs which know only these.
+    /// The last applied migration that a program must know to use the database, and that is not
+    /// among the known ones.
     ///
-    /// The order of names says nothing: what is not known may also come from a version that was never released.
+    /// Its name may come before known names, because a development version may have made it.
     package func unknown(_ known: [Migration]) -> String? {
         let newest = known.map(\.name).max() ?? ""
         return Set(self.hashes.keys).subtracting(known.map(\.name))
@@ -27,7 +29,7 @@ package struct AppliedMigrations {
         known.first { migration in self.hashes[migration.name].map { $0 != migration.hash } ?? false }?.name
     }
 
-    /// The migrations that were not applied yet.
+    /// The known migrations that were not applied yet.
     package func missing(_ known: [Migration]) -> [String] {
         known.map(\.name).filter { self.hashes[$0] == nil }
     }

@@ -1,18 +1,23 @@
 internal import Cryptography
 package import Foundation
 
-/// One step of the database's schema; a step that was released never changes.
+/// One step of the database's schema. Only comments of a released step may change.
 package struct Migration: Sendable {
     /// Recorded in the database, so that each step runs once.
     package let name: String
     package let sql: String
-    /// The migration that a program must know at least to use a database that has had this one: its own name, unless the step
-    /// only adds what older programs do without.
+    /// The newest migration that a program must know to use a database with this one: itself,
+    /// unless the step only adds parts that older programs do not need.
     package let oldestKnown: String
+    /// The hash that databases record: SHA-256 of the SQL without its comments, except for
+    /// `recordedHashes`.
+    package let hash: Data
 
     package init(name: String, sql: String, oldestKnown: String? = nil) {
         self.name = name
         self.sql = sql
+        let hash = Data(SHA256.hash(data: Data(sql.withoutComments.utf8)))
+        self.hash = Self.recordedHashes[hash.base64EncodedString()].flatMap { Data(base64Encoded: $0) } ?? hash
         self.oldestKnown = oldestKnown ?? name
     }
 
@@ -54,6 +59,7 @@ package struct Migration: Sendable {
         Migration(name: "M0016_issued", sql: String(decoding: PackageResources.M0016_issued_sql, as: UTF8.self)),
         Migration(name: "M0017_failed", sql: String(decoding: PackageResources.M0017_failed_sql, as: UTF8.self)),
         Migration(name: "M0018_viewer", sql: String(decoding: PackageResources.M0018_viewer_sql, as: UTF8.self)),
+        Migration(name: "M0019_look", sql: String(decoding: PackageResources.M0019_look_sql, as: UTF8.self)),
         Migration(
             name: "M0020_device_key",
             sql: String(decoding: PackageResources.M0020_device_key_sql, as: UTF8.self)
@@ -63,7 +69,8 @@ package struct Migration: Sendable {
     /// All steps of a PostgreSQL database, in order.
     package static let allPostgreSQL = [
         Migration(name: "P0001_initial", sql: String(decoding: PackageResources.P0001_initial_sql, as: UTF8.self)),
-        // Servers without day keys go on beside it until those with them begin to seal, which raises what must be known.
+        // Servers without day keys keep running until others encrypt with them, which raises
+        // `oldest_known` in the database.
         Migration(
             name: Self.dayKeys,
             sql: String(decoding: PackageResources.P0002_day_keys_sql, as: UTF8.self),
@@ -79,21 +86,22 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0004_lane_pause_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of before go on beside it: they share no handle, and of the accounts that share one they retire one alone
-        // when it moves.
+        // Older servers keep running: they share no handle. If a shared handle moves, they retire
+        // the device of only one user.
         Migration(
             name: "P0005_shared",
             sql: String(decoding: PackageResources.P0005_shared_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of before go on beside it: what they register belongs to no session, and what they end takes no device along.
+        // Older servers keep running: their registrations belong to no session, and a session that
+        // they end retires no device.
         Migration(
             name: "P0006_device_session",
             sql: String(decoding: PackageResources.P0006_device_session_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of before go on beside it: they do not tell which keys they have, and count as having the one that they seal
-        // with.
+        // Older servers keep running: they do not report their keys, and count as having only the
+        // one that they encrypt with.
         Migration(
             name: Self.sharedKeys,
             sql: String(decoding: PackageResources.P0007_shared_keys_sql, as: UTF8.self),
@@ -109,7 +117,8 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0009_recipient_keys_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of the version before compare no owner, and keep the newest iat in memory only.
+        // Older servers keep running: they do not compare issuers' users, and keep the newest
+        // `iat` in memory only.
         Migration(
             name: "P0010_issued",
             sql: String(decoding: PackageResources.P0010_issued_sql, as: UTF8.self),
@@ -120,10 +129,18 @@ package struct Migration: Sendable {
             sql: String(decoding: PackageResources.P0011_failed_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
-        // Servers of the version before refuse viewers. The operator makes the first viewer after all servers are replaced.
+        // Older servers keep running, and refuse viewers. So the operator adds the first viewer
+        // after the upgrade of all.
         Migration(
             name: "P0012_viewer",
             sql: String(decoding: PackageResources.P0012_viewer_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before enqueue no looks. A look that waits when its device registers elsewhere is sent as a
+        // notification by such a server, so the operator sets `lookInterval` after all servers are replaced.
+        Migration(
+            name: "P0013_look",
+            sql: String(decoding: PackageResources.P0013_look_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
         // Servers of the version before leave the keys as they are, and hand out end-to-end payloads with all wrapped keys.
@@ -134,12 +151,10 @@ package struct Migration: Sendable {
         ),
     ]
 
-    /// The step of a PostgreSQL database from which on processes tell each other which data keys they have.
+    /// The step of a PostgreSQL database that lets servers report their data keys to each other.
     package static let sharedKeys = "P0007_shared_keys"
 
-    /// The step of a PostgreSQL database that a program must know to open payloads that are sealed with day keys.
+    /// The step of a PostgreSQL database that a program must know to decrypt payloads with day
+    /// keys.
     package static let dayKeys = "P0002_day_keys"
-
-    /// SHA-256 of its SQL.
-    package var hash: Data { Data(SHA256.hash(data: Data(self.sql.utf8))) }
 }

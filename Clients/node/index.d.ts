@@ -213,8 +213,8 @@ export class Publisher {
   /** The users of a tag expression with the keys of their devices, for an `Encryption`. */
   deviceKeys(expression: string, options?: CallOptions & {app?: string}): Promise<UserKeys[]>;
   /**
-   * The JSON of any call of the API, with the API's own names. A `POST` is retried if it has a
-   * key.
+   * Sends any request of the API, and returns the answer's JSON with the API's own names. Retries a
+   * `POST` if it has a key.
    */
   call(method: string, path: string, options?: SendOptions & {body?: unknown; query?: Record<string, string | number>}): Promise<any>;
 }

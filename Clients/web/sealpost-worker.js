@@ -121,6 +121,8 @@ async function show(message) {
     // A hook must not stop a sign-out.
     console.warn(error);
   }
+  // Other devices may have read what this worker has shown. This push stays shown: browsers demand it.
+  if (outcome === 'arrived') await push.closeSeen().catch(error => console.warn(`the shown notifications were not checked: ${error.code ?? error.name}`));
   // Pushes still arrive if a sign-out has not reached the server yet.
   if (push?.account === null) await push.finishSignOuts();
 }

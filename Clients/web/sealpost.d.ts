@@ -249,6 +249,8 @@ export class PushClient {
   markRead(ids: number | number[], isRead?: boolean): Promise<boolean>;
   /** Dismisses a notification on all of the user's devices; true if the server has accepted it by now. */
   dismiss(id: number): Promise<boolean>;
+  /** Syncs, closes the shown notifications that are no longer unread, and sets the badge. */
+  closeSeen(): Promise<void>;
   /** Sends any JSON value to the account's own devices; null if it waits in the outbox. */
   send(payload: unknown): Promise<number | null>;
   /** The entries that wait for the server. */

@@ -673,8 +673,7 @@ export function readItem(answer, id) {
  * A page of the list: `items` with `isStorable`, `deleted`, `cursor`, `hasMore`. A list of some
  * `ids` has no cursor.
  *
- * If an answer must not be stored and no item is the reason for that, no payload of the page is
- * stored.
+ * If the answer forbids storing and no item of it does, the client stores no payload of the page.
  */
 export function readPage(answer, {ids} = {}) {
   const [list, gone, cursor, hasMore] = ['notifications', 'deleted', 'cursor', 'more'].map(name => member(answer.json, name));
@@ -1299,7 +1298,7 @@ const indexed = (value, row) => ({
 });
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
- * Times have seconds, and ids are random. Within a second the server's list decides; notifications
+ * Times are in whole seconds, and ids are random. Within a second the server's list decides; notifications
  * that it has not listed yet come last, as they arrived.
  */
 const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)
@@ -2235,8 +2234,8 @@ export class PushClient {
   /**
    * For the worker: the item of a push; null if it is gone. The client stores it for the page.
    *
-   * The request is a list of one id, since a list has no read-once payloads: fetching such a
-   * payload would start its minute before its reader is there.
+   * The request is a list of one id, since a list has no read-once payloads: a fetch of such a
+   * payload would begin its lease of a minute before the user looks at it.
    */
   async preview(id) {
     const query = [['ids', String(checked(id))]];
@@ -2855,6 +2854,23 @@ export class PushClient {
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
 
+  /**
+   * Syncs, closes the shown notifications that are no longer unread, and sets the badge: another
+   * device has read or dismissed them, their publisher has recalled them, or they have expired.
+   */
+  async closeSeen() {
+    // Listed before the sync, which then knows all of them.
+    const listed = await (await this.#worker())?.getNotifications?.() ?? [];
+    if (!(await this.sync({limit: 0})).isFresh) return;
+    const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
+    const unread = new Set(entries.map(({item}) => item.id));
+    for (const shown of listed) {
+      const id = shown.data?.id;
+      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && !unread.has(id)) shown.close();
+    }
+    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
+  }
+
   /** Asks the browser to wake the worker when there is a network again, if it can. */
   async #wakeWorkerLater() {
     try {
@@ -2886,7 +2902,8 @@ export class PushClient {
     const give = event => {
       // The inbox has the dropped ones.
       if (found.push(event) > 1000) found.shift();
-      if (event.id !== undefined) last = String(event.id);
+      // The next stream continues after a notification, and not after the id of another device's change.
+      if (event.id !== undefined && event.item !== null) last = String(event.id);
       ring();
     };
     channel.onmessage = ({data}) => {
@@ -2930,10 +2947,7 @@ export class PushClient {
         for await (const {id} of this.#stream(device, last(), signal, silence)) {
           pause = 0;
           if (id === undefined) yield {};
-          else yield {id, item: await this.preview(id).catch(error => {
-            if (!error.allowsCached) throw error;
-            return null;
-          })};
+          else yield {id, item: await this.#arrived(id)};
         }
       } catch (error) {
         if (signal.aborted) return;
@@ -2945,6 +2959,21 @@ export class PushClient {
         const timer = setTimeout(done, Math.max(2000, pause));
         signal.addEventListener('abort', () => { clearTimeout(timer); done(); }, {once: true});
       });
+    }
+  }
+
+  /**
+   * The notification of a push, or null. A push whose notification is not there may tell of a change
+   * by another device.
+   */
+  async #arrived(id) {
+    try {
+      const item = await this.preview(id);
+      if (!item) await this.closeSeen();
+      return item;
+    } catch (error) {
+      if (!error.allowsCached) throw error;
+      return null;
     }
   }
 

@@ -1,5 +1,6 @@
--- A device may have event streams at several processes. One of them sends its pushes, and the others repeat what it has sent.
+-- A device may have event streams at several servers. One server sends the device's pushes;
+-- the others repeat them on their streams.
 
-alter table stream add column is_shared boolean not null default false;  -- another process has one of the device's, too
+alter table stream add column is_shared boolean not null default false;  -- true: another server has a stream, too
 
 create index stream_by_sharing on stream (node) where is_shared;

@@ -1,5 +1,7 @@
--- The prefix of the session that the device was last registered with; null: a password, another token, or a registration of before.
--- A session that somebody ends takes its devices along. One that is gone otherwise is named here on, and by nothing else.
+-- The prefix of the session that last registered the device; null: a password, another token, or a
+-- registration from before this migration. If somebody ends the session, its devices are retired.
+-- If it expires, they stay and keep its prefix.
 alter table device add column session text;
--- The registered_at of that registration: one that a server of before has made since is no session's.
+-- The registered_at of that registration. If the two differ, a server of an earlier version has
+-- registered the device since, and the session does not count.
 alter table device add column session_at bigint;

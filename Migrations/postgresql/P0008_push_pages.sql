@@ -1,2 +1,3 @@
--- A lease writes each row of push anew. Where the page has room for it, no index changes.
+-- A lease writes a new version of each row. If the page has room for it, PostgreSQL leaves the
+-- indexes unchanged.
 alter table push set (fillfactor = 45);

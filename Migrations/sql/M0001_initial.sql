@@ -1,64 +1,65 @@
--- Times are milliseconds since 1970, UTC. What is sealed opens with a data key and at its place only; a keyed hash is 16
--- bytes of HMAC-SHA-256. What a thief of this file sees is in docs/stolen-database.md.
+-- Times are milliseconds since 1970, UTC. Encrypted values are bound to their table, row and
+-- column. A keyed hash is HMAC-SHA-256, cut to 16 bytes unless the column has another length.
+-- docs/stolen-database.md says what a thief of this file can read.
 
--- The data keys under which something may be sealed.
+-- The data keys that may have encrypted a value, by number. The keys are in the keyring file.
 create table data_key (
     number integer primary key check (number > 0),
-    check_value blob not null check (length(check_value) = 16),  -- made of the key; recognises it
-    used_at integer not null,           -- since when
-    seals integer not null default 0    -- how many values it has sealed; some fewer after a crash
+    check_value blob not null check (length(check_value) = 16),  -- computed from the key, to recognise it
+    used_at integer not null,           -- when a server first used it
+    seals integer not null default 0    -- how many values it has encrypted; too few after a crash
 ) strict;
 
--- What the keys of all keyed hashes are made of.
+-- The secret. The server derives the keys of all keyed hashes from it.
 create table index_secret (
     id integer primary key check (id = 1),
-    secret blob not null                -- sealed
+    secret blob not null                -- encrypted
 ) strict;
 
 create table user (
-    id integer primary key autoincrement,  -- never given out twice
-    name blob not null,                 -- sealed; as written at first
-    name_key blob not null unique check (length(name_key) = 16),  -- a keyed hash of it in lower case
+    id integer primary key autoincrement,  -- not reused
+    name blob not null,                 -- encrypted; as it was first written
+    name_key blob not null unique check (length(name_key) = 16),  -- a keyed hash of its lower-case form
     role text not null check (role in ('device', 'publisher', 'admin')),
     password text not null,             -- Argon2id, PHC string format
-    password_number integer not null default 1,  -- one more with each change of the password
+    password_number integer not null default 1,  -- raised by each change of the password
     created_at integer not null,
-    disabled_at integer                 -- set: refused like nobody until it is null again
+    disabled_at integer                 -- set: refused like an unknown user until it is null again
 ) strict;
 
 create table token (
-    hash blob primary key check (length(hash) = 32),  -- SHA-256; the token itself is nowhere
-    prefix text not null unique,        -- its first characters: what lists show
+    hash blob primary key check (length(hash) = 32),  -- SHA-256; the token itself is not stored
+    prefix text not null unique,        -- its first characters, which lists show
     user_id integer not null references user (id) on delete cascade,
-    is_session integer not null check (is_session in (0, 1)),  -- 1: made by signing in, 0: by an administrator
-    scopes text not null,               -- names with blanks in between
+    is_session integer not null check (is_session in (0, 1)),  -- 1: made by a sign-in; 0: by an administrator
+    scopes text not null,               -- names separated by spaces
     created_at integer not null,
     expires_at integer not null,
-    used_at integer,                    -- late and not to the minute
-    seal integer not null               -- a keyed hash over the hash and the user
+    used_at integer,                    -- approximate, and written late
+    seal integer not null               -- a keyed hash of the hash and the user
 ) strict, without rowid;
 
 create index token_by_user on token (user_id, created_at);
 create index token_by_expiry on token (expires_at);
 
--- Who signed in with the old password is signed out; what an administrator made for the user stays. The same password
--- hashed anew has the number that it had.
+-- A new password ends the user's sessions; tokens that an administrator made stay. Rehashing the
+-- same password leaves its number unchanged.
 create trigger session_ends_with_password after update of password_number on user begin
     delete from token where user_id = new.id and is_session;
 end;
 
 create table device (
-    number integer primary key autoincrement,  -- what the outbox calls it; never given out twice
+    number integer primary key autoincrement,  -- the device's number in the outbox; not reused
     id text not null unique,            -- the registration id
     user_id integer not null references user (id) on delete cascade,
-    platform text,                      -- the sender's name; null until the device has told it
-    lane text,                          -- the queue that its pushes go through
-    handle blob,                        -- sealed: the address at the provider; comes and goes with the platform
-    handle_key blob check (length(handle_key) = 16),  -- a keyed hash of it
-    tags blob,                          -- sealed: JSON, all tags
+    platform text,                      -- the name of the sender; null until the device has registered
+    lane text,                          -- the lane of its pushes
+    handle blob,                        -- encrypted; set if and only if `platform` is
+    handle_key blob check (length(handle_key) = 16),  -- a keyed hash of the handle
+    tags blob,                          -- encrypted JSON: all tags
     created_at integer not null,
-    registered_at integer not null,     -- when the device last told its handle
-    retired_at integer,                 -- set: a tombstone, its address is erased
+    registered_at integer not null,     -- when the device last registered its handle
+    retired_at integer,                 -- set: a tombstone whose handle is erased
     retired_reason text,
     check ((platform is null) = (lane is null)),
     check ((platform is null) = (handle is null)),
@@ -68,41 +69,41 @@ create table device (
     check (retired_at is null or platform is null)
 ) strict;
 
--- An address belongs to one living registration.
+-- A handle belongs to at most one registration that is not retired.
 create unique index device_by_handle on device (platform, handle_key) where handle_key is not null;
 create index device_by_user on device (user_id, created_at);
 create index device_by_retirement on device (user_id, retired_at) where retired_at is not null;
 
 create table device_tag (
     device integer not null references device (number) on delete cascade,
-    tag blob not null check (length(tag) = 16),  -- a keyed hash of it in lower case
+    tag blob not null check (length(tag) = 16),  -- a keyed hash of its lower-case form
     primary key (device, tag)
 ) strict, without rowid;
 
--- A broadcast walks along it, page by page.
+-- A fan-out reads this index page by page.
 create index device_tag_by_tag on device_tag (tag, device);
 
--- Apart from the device, because it is written with each push.
+-- A table of its own, because each accepted push writes it.
 create table device_push (
-    device integer primary key,         -- its number
-    accepted_at integer not null        -- when a provider last accepted a push to it
+    device integer primary key,         -- the device's number
+    accepted_at integer not null        -- when a provider last accepted a push to the device
 ) strict;
 
 create table notification (
-    id integer primary key check (id > 0),  -- random: what the push carries
-    sender_id integer not null,         -- the user, who may have been deleted
+    id integer primary key check (id > 0),  -- random; each push carries it
+    sender_id integer not null,         -- the publisher; the row outlives that user
     is_stored_by_clients integer not null check (is_stored_by_clients in (0, 1)),  -- 0: Cache-Control: no-store
     is_read_once integer not null check (is_read_once in (0, 1)),
     priority text not null check (priority in ('normal', 'high')),
-    collapse_id text,                   -- a keyed hash of the sender and its collapse key
-    sequence integer not null default 0,  -- its place in the order in which notifications came
-    seed integer not null,              -- random: the pushes' own ids are made of it
+    collapse_id text,                   -- a keyed hash of the publisher and its collapse key
+    sequence integer not null default 0,  -- its place in the order of posts
+    seed integer not null,              -- random; the ids of the pushes are computed from it
     created_at integer not null,
     expires_at integer not null,
-    recalled_at integer,                -- when its sender or an administrator took it back
-    recall_change integer,              -- the number of that change, where it is not with each of many recipients
-    payload blob                        -- sealed JSON text, bound to id and sender; null once erased. Last, so that the
-                                        -- others are read without what a long one overflows into
+    recalled_at integer,                -- when its publisher or an administrator recalled it
+    recall_change integer,              -- the number of the recall's change, if its many recipients do not have it
+    payload blob                        -- encrypted JSON text, bound to id and sender; null once erased. The last
+                                        -- column, so that SQLite reads the others without a long payload's pages
 ) strict;
 
 create index notification_by_expiry on notification (expires_at);
@@ -111,25 +112,27 @@ create index notification_by_recall on notification (recall_change) where recall
 create table recipient (
     notification_id integer not null references notification (id) on delete cascade,
     user_id integer not null references user (id) on delete cascade,
-    fetched_at integer,                 -- when the payload was first collected: the receipt
-    read_at integer,                    -- when the client said that it was read
-    dismissed_at integer,               -- when the user put it away, or was given what goes with that; not shown any more
-    change integer not null,            -- the number of the last change of what the user sees
-    changed_at integer not null,        -- when that was
-    seal integer not null,              -- a keyed hash over notification and user
+    fetched_at integer,                 -- when the recipient first fetched the payload: the receipt
+    read_at integer,                    -- when the client reported it as read
+    dismissed_at integer,               -- when the user dismissed it or fetched it as read-once; set: not in lists
+    change integer not null,            -- the number of the last change that the user sees
+    changed_at integer not null,        -- the time of that change
+    seal integer not null,              -- a keyed hash of notification and user
     primary key (notification_id, user_id)
 ) strict, without rowid;
 
--- Lists are read along it.
+-- Lists of notifications read this index.
 create unique index recipient_by_user on recipient (user_id, change);
 
--- The numbers of changes are one rising sequence for all users. Numbers below this one may have been given out.
+-- Changes of all users are numbered in one rising sequence. The store may have used each number
+-- below `reserved`.
 create table change_number (
     id integer primary key check (id = 1),
     reserved integer not null
 ) strict;
 
--- Who has not yet been given a payload that may be read once: with the last of them it goes.
+-- The recipients who have not yet fetched a read-once payload. The payload is erased with the last
+-- of these rows.
 create table untaken (
     notification_id integer not null,
     user_id integer not null,
@@ -137,72 +140,74 @@ create table untaken (
     foreign key (notification_id, user_id) references recipient on delete cascade
 ) strict, without rowid;
 
--- The outbox: one row for each push to one device, the first written with the notification in one transaction.
+-- The outbox: one row for each push to a device. A post writes its first pushes in the same
+-- transaction as the notification.
 create table delivery (
     notification_id integer not null references notification (id) on delete cascade,
-    device integer not null,            -- its number; the row outlives the device
-    user_id integer not null,           -- whose device it was
-    lane text not null,                 -- the device's, so that each queue finds its own work
-    is_bulk integer not null check (is_bulk in (0, 1)),  -- 1: of a broadcast, which lets others pass
+    device integer not null,            -- the device's number; the row outlives the device
+    user_id integer not null,           -- the user of the device
+    lane text not null,                 -- the lane of the device, so that each lane finds its pushes
+    is_bulk integer not null check (is_bulk in (0, 1)),  -- 1: of a broadcast, which other pushes may overtake
     state text not null check (state in ('queued', 'sending', 'accepted', 'expired', 'failed', 'cancelled')),
     attempts integer not null default 0,
-    due_at integer,                     -- queued: not before; null: parked, not until its device comes by itself. sending:
-                                        -- leased to the process that has the database
-    is_withdrawn integer not null default 0 check (is_withdrawn in (0, 1)),  -- 1: on its way, but not to be tried again
-    settled_at integer,                 -- set: nothing happens to it any more
-    reason text,                        -- the provider's words for the last refusal, or why it waits
-    provider_id text,                   -- the provider's name for the accepted push; 'stream' for an event stream's
+    due_at integer,                     -- queued: when the push may be sent; null: parked until its device connects.
+                                        -- sending: leased by the server that has opened the database
+    is_withdrawn integer not null default 0 check (is_withdrawn in (0, 1)),  -- 1: being sent, and not retried
+    settled_at integer,                 -- set: the row does not change any more
+    reason text,                        -- the provider's last reason for a refusal, or why the push waits
+    provider_id text,                   -- the provider's id for the accepted push; 'stream' for an event stream
     primary key (notification_id, device),
     check ((settled_at is null) = (state in ('queued', 'sending'))),
     check (due_at is not null or state <> 'sending')
 ) strict, without rowid;
 
--- What is parked is in none of these two: see `parking`.
+-- Neither of these two indexes has parked pushes: see `parking`.
 create index delivery_by_due on delivery (lane, is_bulk, due_at) where state = 'queued' and due_at is not null;
 create index delivery_by_device on delivery (device) where settled_at is null and due_at is not null;
--- What was on its way when the last process ended.
+-- The pushes that the last server had leased when it ended.
 create index delivery_by_lease on delivery (state) where state = 'sending';
--- What a stream that opens again may have lost.
+-- The pushes that the previous stream of a device may have lost.
 create index delivery_by_stream on delivery (device, settled_at) where provider_id = 'stream';
 
--- Up to which change of its user's notifications nothing is parked for a device: what is parked is found along
--- `recipient_by_user`, for an index of its own would cost each post to a device that is not there two pages.
+-- The number of a change of the user's notifications; all parked pushes of the device belong to
+-- later changes. The store finds them with `recipient_by_user`: an index of parked pushes would
+-- make each post to an absent device write two more pages.
 create table parking (
-    device integer primary key,         -- its number
+    device integer primary key,         -- the device's number
     change integer not null             -- of the recipient's row
 ) strict;
 
--- The newest notification of each collapse key that a device was meant for, whose place the next one takes.
+-- The newest notification to a device with each collapse key. The next one replaces it.
 create table collapse (
-    device integer not null,            -- its number
-    collapse_id text not null,          -- the notification's
+    device integer not null,            -- the device's number
+    collapse_id text not null,          -- of the notification
     notification_id integer not null,
-    sequence integer not null,          -- the notification's
+    sequence integer not null,          -- of the notification
     primary key (device, collapse_id)
 ) strict, without rowid;
 
--- Posts that came with an Idempotency-Key, for a day: the same one again is not another notification.
+-- Posts with an Idempotency-Key, for a day. A repeated post makes no second notification.
 create table idempotency (
     key blob primary key check (length(key) = 16),  -- a keyed hash of the user, the route and the key
     request blob not null check (length(request) = 16),  -- a keyed hash of query and body
-    notification_id integer not null,   -- which may be gone
-    created_at integer not null,        -- the notification's
-    expires_at integer not null         -- the notification's
+    notification_id integer not null,   -- may have been deleted
+    created_at integer not null,        -- of the notification
+    expires_at integer not null         -- of the notification
 ) strict, without rowid;
 
 create index idempotency_by_creation on idempotency (created_at);
 
--- A broadcast that has not yet reached all its devices.
+-- Broadcasts whose fan-out has not found all devices yet.
 create table fanout (
     notification_id integer primary key references notification (id) on delete cascade,
-    expressions blob not null,          -- sealed: JSON, the tag expressions
-    platforms text,                     -- JSON: their names; null: all
-    branch integer not null,            -- which of the tags that it walks along
-    cursor integer not null,            -- the last device's number that it has come to
-    is_set_aside integer not null default 0 check (is_set_aside in (0, 1))  -- 1: it cannot be read, and goes no further
+    expressions blob not null,          -- encrypted JSON: the tag expressions
+    platforms text,                     -- JSON: names of platforms; null: all
+    branch integer not null,            -- the index of the tag whose devices it reads
+    cursor integer not null,            -- the number of the last device that it has read
+    is_set_aside integer not null default 0 check (is_set_aside in (0, 1))  -- 1: unreadable; the fan-out has stopped
 ) strict;
 
--- How many deliveries have ever got into each state: what is there now, plus what has been deleted.
+-- How many pushes have ever entered each state, including deleted ones.
 create table tally (
     lane text not null,
     state text not null check (state in ('enqueued', 'accepted', 'expired', 'failed', 'cancelled')),
@@ -210,7 +215,7 @@ create table tally (
     primary key (lane, state)
 ) strict, without rowid;
 
--- Whatever deletes a device, its pushes are not lost without a word.
+-- Counts and cancels the pushes of a deleted device, after each kind of `delete`.
 create trigger push_ends_with_device before delete on device begin
     delete from device_push where device = old.number;
     delete from collapse where device = old.number;
@@ -225,31 +230,31 @@ create trigger push_ends_with_device before delete on device begin
         where device = old.number and settled_at is null and due_at is not null;
 end;
 
--- Before the rows along which what is parked is found are gone.
+-- Makes the user's parked pushes due before the rows that find them are deleted.
 create trigger parking_ends_with_user before delete on user begin
     update delivery set due_at = 0 where due_at is null and settled_at is null and user_id = old.id
         and notification_id in (select notification_id from recipient where user_id = old.id);
 end;
 
--- Who did what. Entries are added, and deleted from the oldest on; nothing else ever happens to them.
+-- The audit: who did what. The server adds entries and deletes the oldest; it changes none.
 create table audit (
-    number integer primary key,         -- counted from 1 without gaps
+    number integer primary key,         -- counted from 1, without gaps
     at integer not null,
-    entry blob not null,                -- sealed text
-    chain blob not null check (length(chain) = 32)  -- a keyed hash over this entry and the chain of the one before
+    entry blob not null,                -- encrypted text
+    chain blob not null check (length(chain) = 32)  -- a keyed hash of this entry and of the previous entry's `chain`
 ) strict;
 
--- What the oldest entry is chained to, once there have been older ones.
+-- The last deleted entry, which the oldest entry is chained to.
 create table audit_start (
     id integer primary key check (id = 1),
     number integer not null,
     chain blob not null,
-    seal blob not null                  -- a keyed hash over both
+    seal blob not null                  -- a keyed hash of both
 ) strict;
 
 insert into audit_start (id, number, chain, seal) values (1, 0, x'', x'');
 
--- Sealing an entry anew, with another key, is no change of it.
+-- The trigger allows encrypting `entry` again with another key.
 create trigger audit_is_not_changed before update of number, at, chain on audit begin
     select raise(abort, 'an entry of the audit is never changed');
 end;
@@ -259,12 +264,11 @@ when old.number > (select number from audit_start) begin
     select raise(abort, 'an entry of the audit is deleted only from the oldest on');
 end;
 
--- What each user has stored, counted with each change, so that a post need not: a row that many posts of one transaction
--- share.
+-- The storage that each user occupies. Triggers count each change, so a post need not count rows.
 create table usage (
-    user_id integer primary key,        -- the sender, as long as there is such a user
-    notifications integer not null,     -- those that are there, recalled ones included
-    bytes integer not null              -- of their payloads, sealed
+    user_id integer primary key,        -- the publisher; the row is deleted with that user
+    notifications integer not null,     -- the number of stored notifications, including recalled ones
+    bytes integer not null              -- the size of their encrypted payloads
 ) strict;
 
 create trigger usage_grows after insert on notification begin

@@ -1,4 +1,4 @@
--- A "seal" is an encrypted value everywhere else; these columns hold a keyed hash (HMAC-SHA-256, truncated).
+-- These columns have a keyed hash (truncated HMAC-SHA-256). Elsewhere "seal" stood for encryption.
 
 alter table token rename column seal to mac;
 alter table recipient rename column seal to mac;

@@ -1,3 +1,3 @@
--- What the pushes of a notification show in place of their sender's constants, as sealed JSON; null: those constants. It is erased
--- together with the payload.
+-- The texts that a device shows for the notification's pushes: encrypted JSON, erased with the
+-- payload; null: the texts in the sender's configuration.
 alter table notification add column alert blob;

@@ -1,4 +1,4 @@
--- The app that a notification is of; null: the usual one.
+-- The app that a notification belongs to; null: the default app.
 alter table notification add column app text;
--- The apps that a user belongs to, with blanks in between; null: the usual one only.
+-- The apps that a user belongs to, separated by spaces; null: only the default app.
 alter table user add column apps text;

@@ -1,10 +1,11 @@
--- The user of a token issuer (signIn.oidc) whom the account belongs to: a keyed hash of issuer and subject. Null: nobody's yet.
+-- A keyed hash of issuer and subject, for a user of a token issuer (signIn.oidc); null: not
+-- linked.
 alter table user add column issued_to blob check (length(issued_to) = 16);
--- When the newest token was issued that rights were taken from (iat); set together with issued_to.
+-- The `iat` of the newest token that has set the user's rights; set together with issued_to.
 alter table user add column issued_at integer;
--- The role that this token gave; null: the account's own.
+-- The role from that token; null: the user's own.
 alter table user add column issued_role text check (issued_role in ('device', 'publisher', 'admin'));
--- The apps that it gave: names with blanks in between; null: the account's own.
+-- The apps from that token: names separated by spaces; null: the user's own.
 alter table user add column issued_apps text;
--- The scopes that it gave: names with blanks in between; null: the usual ones of the role.
+-- The scopes from that token: names separated by spaces; null: the default scopes of the role.
 alter table user add column issued_scopes text;

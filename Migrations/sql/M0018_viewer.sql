@@ -1,20 +1,21 @@
--- The role 'viewer'. SQLite cannot change a check, so the migration copies the table, with all its columns.
+-- The role 'viewer'. SQLite cannot change a check, so the migration copies the table, with all its
+-- columns.
 create table rebuilt_user (
-    id integer primary key autoincrement,  -- never given out twice
+    id integer primary key autoincrement,  -- not reused
     name blob not null,                 -- encrypted; as it was first written
-    name_key blob not null unique check (length(name_key) = 16),  -- a keyed hash of it in lower case
+    name_key blob not null unique check (length(name_key) = 16),  -- a keyed hash of its lower-case form
     role text not null check (role in ('device', 'viewer', 'publisher', 'admin')),
     password text not null,             -- Argon2id, PHC string format
-    password_number integer not null default 1,  -- one more with each change of the password
+    password_number integer not null default 1,  -- raised by each change of the password
     created_at integer not null,
     disabled_at integer,                -- set: refused like an unknown user until it is null again
-    tags blob,                          -- encrypted: JSON, all tags that the user was given; null without any
-    apps text,                          -- names with blanks in between; null: the usual one only
-    issued_to blob check (length(issued_to) = 16),  -- the owner at the token issuer: a keyed hash; null: none yet
-    issued_at integer,                  -- when the newest token was issued that rights were taken from (iat)
-    issued_role text check (issued_role in ('device', 'viewer', 'publisher', 'admin')),  -- its role; null: the account's
-    issued_apps text,                   -- its apps, with blanks in between; null: the account's own
-    issued_scopes text                  -- its scopes, with blanks in between; null: the usual ones of the role
+    tags blob,                          -- encrypted JSON: all tags given to the user; null: no tags
+    apps text,                          -- names separated by spaces; null: only the default app
+    issued_to blob check (length(issued_to) = 16),  -- a keyed hash of issuer and subject; null: not linked
+    issued_at integer,                  -- the `iat` of the newest token that has set the user's rights
+    issued_role text check (issued_role in ('device', 'viewer', 'publisher', 'admin')),  -- its role; null: `role`
+    issued_apps text,                   -- its apps, separated by spaces; null: the user's own
+    issued_scopes text                  -- its scopes, separated by spaces; null: the role's default scopes
 ) strict;
 
 insert into rebuilt_user
@@ -24,11 +25,11 @@ insert into rebuilt_user
         issued_role, issued_apps, issued_scopes
     from user;
 
--- No id of a deleted user is given out again.
+-- No new user gets the id of a deleted one.
 delete from sqlite_sequence where name = 'rebuilt_user';
 insert into sqlite_sequence (name, seq) select 'rebuilt_user', seq from sqlite_sequence where name = 'user';
 
--- The triggers on the table end with it.
+-- SQLite drops the triggers of a dropped table.
 drop table user;
 alter table rebuilt_user rename to user;
 

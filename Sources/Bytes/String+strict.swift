@@ -8,7 +8,7 @@ extension String {
         }
     }
 
-    /// The same on older systems.
+    /// Decodes UTF-8 on systems without `validating`; `nil` if the bytes are invalid.
     package init?(compared bytes: [UInt8]) {
         self.init(decoding: bytes, as: UTF8.self)
         // Decoding replaces each invalid sequence by U+FFFD.

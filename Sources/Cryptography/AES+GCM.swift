@@ -6,7 +6,8 @@ extension AES {
     package enum GCM {
         static let nonceByteCount = 12
         static let tagByteCount = 16
-        /// How many bytes a sealed text, with nonce and tag, is longer than its plaintext.
+        /// The length of nonce and tag: by so many bytes a ciphertext is longer than its
+        /// plaintext.
         package static let overhead = nonceByteCount + tagByteCount
 
         /// Encrypts under a nonce that must never be used twice with a key; by default a new
@@ -30,7 +31,7 @@ extension AES {
             return SealedBox(whole: combined)
         }
 
-        /// Throws `authenticationFailure` unless the box was sealed with this key, for the same
+        /// Throws `authenticationFailure` unless the box was encrypted with this key, for the same
         /// place.
         package static func open(
             _ box: SealedBox,
@@ -80,8 +81,9 @@ extension AES.GCM {
         }
     }
 
-    /// Decrypts nonce, ciphertext and tag that stand in a row. Throws `authenticationFailure`
-    /// unless they were sealed with this key, for the same place; `plaintext` is all zeros then.
+    /// Decrypts nonce, ciphertext and tag, which follow each other. Throws `authenticationFailure`
+    /// unless they were encrypted with this key, for the same place; `plaintext` is all zeros
+    /// then.
     package static func open(
         _ combined: UnsafeRawBufferPointer,
         using key: SymmetricKey,

@@ -1,8 +1,8 @@
-/// Why an operation failed, under CryptoKit's names. It never quotes its input.
+/// The reason why an operation failed, under CryptoKit's names. It never quotes its input.
 package enum CryptoKitError: Error, Hashable {
     case incorrectKeySize
     case incorrectParameterSize
-    /// The text was changed or forged, or was sealed with another key.
+    /// The text was changed or forged, or was encrypted with another key.
     case authenticationFailure
     /// The input is not a key, or not of this kind.
     case invalidParameter

@@ -2,8 +2,8 @@ internal import CCurl
 internal import Glibc
 internal import Reactor
 
-/// A multi handle with its connections, driven by the loop's watches and one timer. On the loop
-/// only.
+/// A multi handle with its connections, driven by the loop's watches and one timer. Use it on the
+/// loop only.
 ///
 /// Lives until it is retired and its last transfer has ended.
 final class ConnectionPool {

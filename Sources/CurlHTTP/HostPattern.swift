@@ -11,8 +11,8 @@ package struct HostPattern: Sendable, Hashable {
     private let suffix: String
     private let port: UInt16
 
-    /// Every public host name, on HTTPS's default port. The text of a pattern cannot be so wide,
-    /// since each caller must decide to allow this.
+    /// Every public host name, on HTTPS's default port. `init` makes no such pattern from a text,
+    /// so that only a caller which names this constant allows all hosts.
     package static let anyPublic = HostPattern(anyPublic: ())
 
     /// The host without its star, and the port if it is a port of its own; a star alone for any

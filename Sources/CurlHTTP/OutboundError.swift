@@ -1,4 +1,4 @@
-/// Why a call has no response, classified by what the caller can conclude.
+/// The reason why a call has no response, classified by what the caller can conclude.
 package enum OutboundError: Error, Sendable, Hashable {
     /// The request is invalid; nothing was sent.
     case badRequest(String)

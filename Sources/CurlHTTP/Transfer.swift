@@ -4,7 +4,7 @@ internal import Glibc
 internal import Reactor
 
 /// An easy handle with everything that must live as long as its request, reused for one call after
-/// another. On the loop only.
+/// another. Use it on the loop only.
 final class Transfer {
     /// The result of a call that libcurl has finished.
     enum Completion {

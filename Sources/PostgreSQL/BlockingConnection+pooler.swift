@@ -22,8 +22,8 @@ extension BlockingConnection {
     private func sharesSession(with other: BlockingConnection) throws(DatabaseError) -> Bool {
         if other.session.isUsed || other.session.process == self.session.process { return true }
         for _ in 0..<Self.rounds {
-            // A pooler that shares sessions now gives this connection the one that it got back
-            // last, which was the other's.
+            // A pooler that shares sessions now gives this connection the session that it got back
+            // last, from the other connection.
             try self.execute("begin")
             let hasMoved = try self.hasMoved()
             let otherHasMoved = try other.hasMoved()

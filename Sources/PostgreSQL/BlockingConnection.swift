@@ -86,7 +86,7 @@ package final class BlockingConnection {
         try self.query(sql, values: values)
     }
 
-    /// The same with the values in an array.
+    /// Runs a statement whose values are in an array.
     package func query(_ sql: String, values: [any Bindable]) throws(DatabaseError) -> Rows {
         let statement = try Statement(sql, values: values)
         let result = statement.withParameters { count, values, lengths, formats in

@@ -54,7 +54,7 @@ package final class ConnectionPool: Sendable {
         try await self.query(sql, values: values)
     }
 
-    /// The same with the values in an array.
+    /// Runs a statement whose values are in an array.
     package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
         let statement = try Statement(sql, values: values)
         let connections = self.connections

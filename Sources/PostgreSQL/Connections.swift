@@ -33,7 +33,7 @@ final class Connections: @unchecked Sendable {
         self.submit(request, to: self.readers.first { $0.waiting < Self.busyReader } ?? least)
     }
 
-    /// The same on the control connection.
+    /// Submits a request on the control connection.
     func submitControl(_ request: Request) {
         self.submit(request, to: self.control)
     }

@@ -74,7 +74,7 @@ package final class Transaction: @unchecked Sendable {
         try await self.query(sql, values: values)
     }
 
-    /// The same with the values in an array.
+    /// Runs a statement whose values are in an array.
     package func query(_ sql: String, values: [any Bindable]) async throws(DatabaseError) -> Rows {
         try await self.query(all: [Statement(sql, values: values)])[0]
     }

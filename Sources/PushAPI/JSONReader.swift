@@ -12,7 +12,7 @@ extension JSONValue {
 
 /// A text that is not JSON.
 public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// Why the text is not JSON.
+    /// The reason why the text is not JSON.
     public let reason: String
     /// The number of bytes before the error.
     public let offset: Int

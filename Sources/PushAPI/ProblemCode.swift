@@ -69,8 +69,8 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case idempotencyKeyInUse = "idempotency-key-in-use"
     /// The user has as many devices as the server allows the role.
     case tooManyDevices = "too-many-devices"
-    /// The user has as many notifications, or bytes of payloads, stored as the server allows the
-    /// role.
+    /// The user has stored as many notifications, or bytes of payloads, as the limit of the role
+    /// allows.
     case tooMuchStored = "too-much-stored"
     /// The notification was sent without `ReadOnce`, or was not fetched: there is nothing to
     /// confirm.

@@ -53,7 +53,10 @@ package struct Application: Sendable {
             self.parts.clockService,
             BodyCacheService(router: router),
             try self.parts.makeHistory(),
+            try self.parts.makeLooks(),
         ]
+        // It ends after the services that record spans.
+        if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
         if let issuerKeys = self.parts.makeIssuerKeys() { services.append(issuerKeys) }
@@ -126,6 +129,7 @@ extension DayKeyService: Service {}
 extension DeliveryService: Service {}
 extension EventDelivery: Service {}
 extension LimitService: Service {}
+extension LookService: Service {}
 extension PayloadLeaseService: Service {}
 extension RetentionService: Service {}
 extension RewrapService: Service {}

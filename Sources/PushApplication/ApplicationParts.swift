@@ -32,10 +32,14 @@ struct ApplicationParts: Sendable {
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
     let streams = StreamHub()
+    /// The changes that devices must show.
+    let looks: LookBook
     private let settlements = SettlementWatch()
     private let schedule = ReleaseSchedule()
     private let history = StatusHistory()
     let traces: RequestTraces
+    /// `nil` without a collector.
+    private let spans: SpanExport?
     let setup = SetupCode()
     private let connections = ConnectionCounts()
     /// Whether a backup is being written.
@@ -51,18 +55,24 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        self.traces = RequestTraces(sampling: configuration.loggedRequests)
+        // Without a lane of looks the book records nothing.
+        self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
             logger.warning("risky configuration", metadata: ["key": "\(risk.key)", "reason": "\(risk.reason)"])
         }
+        if let fault = configuration.tracingFault { logger.warning("tracing is off", metadata: ["reason": "\(fault)"]) }
+        let recorder = configuration.tracing.map { SpanRecorder(sampling: $0.every) }
+        self.traces = RequestTraces(sampling: configuration.loggedRequests, spans: recorder)
         self.clock = configuration.makeClock()
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
             streams: self.streams,
+            looks: self.looks,
             workIsWaiting: self.workIsWaiting,
             keyringHasChanged: self.keyringHasChanged,
+            spans: recorder,
             now: self.clock.now,
             logger: logger
         )
@@ -70,6 +80,9 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        self.spans = try configuration.tracing.flatMap { [outboundLoop] tracing in
+            try recorder.map { try SpanExport(tracing, $0, on: outboundLoop) }
+        }
         self.issuer = try configuration.oidc.map { [outboundLoop] oidc in
             let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
             let egress = try oidc.isDirect ? Egress() : configuration.egress
@@ -93,7 +106,7 @@ struct ApplicationParts: Sendable {
                 streams: streams,
                 egress: configuration.egress(of: name),
                 tokens: tokens,
-                alerts: configuration.alerts
+                alerts: configuration.server.alerts
             )
             return (name, setup)
         }
@@ -102,7 +115,7 @@ struct ApplicationParts: Sendable {
             return try EventWebhookSetup(webhook, on: outboundLoop, egress: egress)
         }
         self.tls = try configuration.tls.map {
-            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+            try TLSSetup($0, logger: logger)
         }
     }
 
@@ -112,6 +125,7 @@ struct ApplicationParts: Sendable {
         for sender in self.senders { await sender.setup.close() }
         await self.eventWebhook?.webhook.close()
         await self.issuer?.close()
+        await self.spans?.close()
         await self.store.close()
         self.loops.stop()
         self.outboundLoop.stop()
@@ -124,7 +138,7 @@ struct ApplicationParts: Sendable {
         try DeliveryService(
             store: self.store,
             lanes: self.lanes,
-            settings: DeliverySettings(inFlight: self.configuration.inFlight),
+            settings: DeliverySettings(),
             wakeUp: self.workIsWaiting,
             status: self.status,
             settlements: self.settlements,
@@ -169,6 +183,11 @@ struct ApplicationParts: Sendable {
         self.issuer?.makeService(logger: self.logger)
     }
 
+    /// `nil` without a collector.
+    func makeSpanExport() -> SpanExportService? {
+        self.spans?.makeService(logger: self.logger)
+    }
+
     var clockService: ClockService {
         ClockService(
             clock: self.clock,
@@ -176,6 +195,20 @@ struct ApplicationParts: Sendable {
             logger: self.logger,
             // A database that does not answer confirms nothing.
             otherClock: { [store] in (try? await store.sharing())?.otherClock }
+        )
+    }
+
+    /// Throws `StoreError`.
+    func makeLooks() throws -> LookService {
+        let (ids, now) = (NotificationIDs(bits: self.configuration.server.idBits), self.clock.now)
+        return LookService(
+            store: self.store,
+            reader: try self.store.makeReader(),
+            book: self.looks,
+            makeID: { ids.draw(at: now()) },
+            workIsWaiting: self.workIsWaiting,
+            logger: self.logger,
+            now: now
         )
     }
 
@@ -208,11 +241,12 @@ struct ApplicationParts: Sendable {
     }
 
     /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws
-    /// `SystemError` or `StoreError`.
+    /// `CommandFailure`.
     func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
         HTTPServer(
             listeners: listeners.isEmpty
-                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners,
+                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Self.listen(at: $0) }
+                : listeners,
             loops: self.loops,
             limits: self.configuration.limits,
             proxies: self.configuration.proxies,
@@ -223,6 +257,20 @@ struct ApplicationParts: Sendable {
         )
     }
 
+    private static func listen(at address: SocketAddress) throws(CommandFailure) -> Listener {
+        do throws(SystemError) {
+            return try Listener(address)
+        } catch {
+            let remedy =
+                switch error.code {
+                case EADDRINUSE: "; stop the program that has the address, or change server.listen"
+                case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
+                default: ""
+                }
+            throw CommandFailure("server.listen: \(error)\(remedy)")
+        }
+    }
+
     /// The router of all listeners. Throws `StoreError`.
     func makeRouter() throws -> PushServer {
         PushServer(
@@ -231,12 +279,12 @@ struct ApplicationParts: Sendable {
             reports: ReportReader(try self.store.makeReader()),
             lists: ListPool(try self.makeReaders(min(4, Self.workers(self.configuration)))),
             authenticator: self.authenticator,
-            settings: ServerSettings(
-                self.configuration,
-                platforms: Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
+            settings: self.configuration.serverSettings(
+                Dictionary(uniqueKeysWithValues: self.senders.map { ($0.name, $0.setup.rule) })
             ),
             signingKeys: self.signingKeys,
             streams: self.streams,
+            looks: self.looks,
             settlements: self.settlements,
             schedule: self.schedule,
             logger: self.logger,
@@ -312,6 +360,7 @@ struct ApplicationParts: Sendable {
             }
             + self.eventSamples
             + self.issuerSamples
+            + [self.spans?.sample].compactMap(\.self)
             + [self.tls?.listsEnd].compactMap { $0 }.map { MetricSample(.revocationListExpiry, [:], Double($0)) }
             + self.expiries.flatMap { expiry in
                 let label: KeyValuePairs = ["credential": expiry.name]
@@ -357,19 +406,25 @@ extension StoreOptions {
     fileprivate init(
         _ configuration: Configuration,
         streams: StreamHub,
+        looks: LookBook,
         workIsWaiting: WakeUp,
         keyringHasChanged: WakeUp,
+        spans: SpanRecorder?,
         now: @escaping @Sendable () -> Date,
         logger: Logger
     ) {
         self.init()
         self.now = now
+        self.spans = spans
         // The store refuses a write before the handler's deadline: a client that got 503 must not
         // have written anything.
         self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
         self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
         self.streams = streams
-        self.tags = configuration.tags
+        self.streamLanes.formUnion(self.streamLanes.map { Lane(stored: $0).ofLooks.description })
+        self.looks = configuration.looks
+        self.lookBook = looks
+        self.tags = configuration.server.tags
         self.release = Version.current
         self.dayChain = DayKeyFile(configuration.dayKeys)
         self.mark = TimelineFile(configuration.timeline)
@@ -385,31 +440,28 @@ extension StoreOptions {
     }
 }
 
-extension ServerSettings {
-    init(_ configuration: Configuration, platforms: [Platform: PlatformRule]) {
-        self.init(
-            idBits: configuration.idBits,
-            emptyPayload: configuration.emptyPayload,
-            maximumPayload: configuration.maximumPayload,
-            maximumBatch: configuration.maximumBatch,
-            // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
-            // before the handler's deadline.
-            batchTimeout: configuration.limits.handlerTimeout / 8,
-            lifetime: .seconds(configuration.expiresIn),
-            cacheMaxAge: .seconds(configuration.cacheMaxAge),
-            listMaxAge: .seconds(configuration.listMaxAge),
-            sessionLifetime: .seconds(configuration.sessionExpiresIn),
-            streamHeartbeat: configuration.streamHeartbeat,
-            identityField: configuration.identityHeader.flatMap { IdentityField($0) },
-            names: Set(configuration.names),
-            allowedOrigins: Set(configuration.allowedOrigins),
-            hsts: configuration.tls?.hsts,
-            platforms: platforms,
-            tags: configuration.tags,
-            storage: configuration.storage,
-            alerts: configuration.alerts,
-            events: configuration.events.isOn ? configuration.events.webhook == nil ? .listed : .delivered : .off,
-            endToEndApps: configuration.endToEndApps
-        )
+extension Configuration {
+    /// The settings of the API. Devices register for a name in `platforms`.
+    func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
+        var settings = self.server
+        settings.platforms = platforms
+        // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
+        // before the handler's deadline.
+        settings.batchTimeout = self.limits.handlerTimeout / 8
+        settings.hsts = self.tls?.hsts
+        settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off
+        return settings
+    }
+
+    /// The lanes whose devices get looks, with their intervals.
+    fileprivate var looks: [String: Duration] {
+        var looks: [String: Duration] = [:]
+        for (name, sender) in self.senders {
+            guard let interval = sender.lookInterval else { continue }
+            for environment in PushEnvironment.allCases {
+                looks[Lane(name, in: environment).description] = .seconds(interval)
+            }
+        }
+        return looks
     }
 }

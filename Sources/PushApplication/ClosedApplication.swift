@@ -28,7 +28,7 @@ struct ClosedApplication {
         (self.manager, self.logger) = (manager, logger)
         self.loops = try EventLoopGroup(count: 1)
         let tls = try configuration.tls.map {
-            try TLSSetup($0, handshakeTimeout: configuration.handshakeTimeout, logger: logger)
+            try TLSSetup($0, logger: logger)
         }
         self.server = HTTPServer(
             listeners: try listeners.map { try $0.duplicate() },
@@ -39,7 +39,7 @@ struct ClosedApplication {
             responder: ClosedServer(
                 because: reason,
                 signingKeys: SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate()),
-                settings: ServerSettings(configuration, platforms: [:]),
+                settings: configuration.serverSettings([:]),
                 logger: logger
             ),
             makeStream: tls?.acceptor.accept,

@@ -11,7 +11,8 @@ final class EventWebhookSetup: Sendable {
 
     let webhook: EventWebhook
     private let file: String
-    // A lock, because a reload may come at any time, and takes no longer than reading a file.
+    // A lock protects it, because a reload may come at any time, and takes no longer than reading
+    // a file.
     private let text: Mutex<String>
 
     /// Reads the file with the secret; `egress` is the way to the receiver.

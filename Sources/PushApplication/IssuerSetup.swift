@@ -9,6 +9,9 @@ import ServiceLifecycle
 
 /// The configured issuer of tokens, and the service that reads its keys.
 struct IssuerSetup: Sendable {
+    /// How many seconds the server uses keys while the issuer does not answer.
+    private static let kept: TimeInterval = 86_400
+
     let issuer: Issuer
     private let configuration: Configuration.OIDC
     private let client: HTTPClient
@@ -19,7 +22,7 @@ struct IssuerSetup: Sendable {
         self.configuration = configuration
         var rules = configuration.rules
         rules.knownApps = apps
-        self.issuer = Issuer(rules: rules, keys: IssuerKeys(kept: configuration.kept.timeInterval))
+        self.issuer = Issuer(rules: rules, keys: IssuerKeys(kept: Self.kept))
         let settings = HTTPClientSettings(
             maximumResponseBody: 262_144,
             connectTimeout: .seconds(5),
@@ -45,7 +48,6 @@ struct IssuerSetup: Sendable {
         IssuerKeyService(
             keys: self.issuer.keys,
             issuer: self.configuration.url,
-            refresh: self.configuration.refresh,
             client: self.client,
             logger: logger
         )
@@ -58,15 +60,13 @@ struct IssuerKeyService: Service {
     /// The shortest time between two reads, whoever asks for them.
     private static let pause = Duration.seconds(5)
     private static let timeout = Duration.seconds(5)
-    /// The shortest lifetime, and the lifetime of keys for which the issuer states none.
-    private static let lifetime = (shortest: 60, usual: 600)
+    /// The bounds of a lifetime, and the lifetime of keys for which the issuer states none.
+    private static let lifetime = (shortest: 60, usual: 600, longest: 3600)
     /// The longest delay after failures.
     private static let longestDelay = Duration.seconds(60)
 
     let keys: IssuerKeys
     let issuer: OutboundURL
-    /// The longest lifetime.
-    let refresh: Duration
     let client: HTTPClient
     let logger: Logger
 
@@ -82,7 +82,7 @@ struct IssuerKeyService: Service {
                         let skipped = self.keys.end(reading, with: keys, now: Date())
                         self.report(skipped)
                         if failures > 0 || reading == 1 { self.logger.info("issuer's keys read") }
-                        (wait, failures) = (min(lifetime, self.refresh), 0)
+                        (wait, failures) = (lifetime, 0)
                     } catch {
                         self.keys.end(reading, with: nil, now: Date())
                         if Task.isCancelled { return }
@@ -129,7 +129,7 @@ struct IssuerKeyService: Service {
         }
         let response = try await self.get(keySet)
         let age = response.header("cache-control").flatMap(Self.maximumAge) ?? Self.lifetime.usual
-        return (try IssuerKeySet(response.body), .seconds(max(age, Self.lifetime.shortest)))
+        return (try IssuerKeySet(response.body), .seconds(min(max(age, Self.lifetime.shortest), Self.lifetime.longest)))
     }
 
     private func get(_ url: OutboundURL) async throws -> OutboundResponse {

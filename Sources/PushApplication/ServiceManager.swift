@@ -8,7 +8,7 @@ import ServiceLifecycle
 /// The service manager that has started the process, such as systemd. The daemon informs it when
 /// it serves and stops and, if the manager asks for that, that it still answers.
 ///
-/// The messages of sd_notify(3), without its library.
+/// It sends the messages of sd_notify(3) without its library.
 package struct ServiceManager: Sendable {
     /// The path of a datagram socket; a leading `@` means an abstract one.
     let socket: String

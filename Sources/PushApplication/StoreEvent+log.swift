@@ -85,8 +85,7 @@ extension Logger {
 }
 
 extension StoreHealth {
-    /// Why nothing can be stored, for anybody who asks whether the server is ready; the log has
-    /// the details.
+    /// The reasons why the store refuses writes, as `/readyz` shows them; the log has the details.
     var troubles: [String] {
         if let refusal = self.refusal { return [refusal] }
         if self.failure != nil { return ["storage failed"] }

@@ -15,13 +15,13 @@ struct TLSSetup: Sendable {
     private let logger: Logger
 
     /// Throws `ConfigurationError` with the key that is wrong.
-    init(_ configuration: Configuration.TLS, handshakeTimeout: Duration, logger: Logger) throws {
+    init(_ configuration: Configuration.TLS, logger: Logger) throws {
         self.configuration = configuration
         self.ticketKeys = try TicketKeys()
         self.logger = logger
         let (context, ends, listsEnd) = try Self.context(configuration, ticketKeys: self.ticketKeys, logger: logger)
         self.ends = Expiries(ends, listsEnd)
-        self.acceptor = TLSAcceptor(context, handshakeTimeout: handshakeTimeout) { error in
+        self.acceptor = TLSAcceptor(context, handshakeTimeout: .seconds(10)) { error in
             logger.debug("TLS handshake failed", metadata: ["error": "\(error)"])
         }
     }
@@ -161,7 +161,7 @@ struct TLSSetup: Sendable {
 }
 
 private final class Expiries: Sendable {
-    // A lock, because a reload may come at any time.
+    // A lock protects it, because a reload may come at any time.
     private let current: Mutex<(all: [CredentialExpiry], lists: Int64?)>
 
     init(_ all: [CredentialExpiry], _ lists: Int64?) {

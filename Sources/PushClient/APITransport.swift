@@ -17,7 +17,8 @@ final class APITransport: Sendable {
     private let check: AnswerCheck
     private let transport: Transport
     /// Whether the server has accepted the password after a challenge. The next request then sends
-    /// it without a challenge (RFC 7617 section 2.2). A lock, because calls run at the same time.
+    /// it without a challenge (RFC 7617 section 2.2). A lock protects it, because calls run at the
+    /// same time.
     private let isLetIn = Locked(false)
     /// Whether this client has asked the server which account its name and password belong to.
     private let isIdentified = Locked(false)

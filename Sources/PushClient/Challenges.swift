@@ -58,7 +58,8 @@ extension PushClient.ServerTrust {
 
 #if canImport(Security)
     extension PushClient.ServerTrust {
-        /// Why a chain is refused; `nil` if the system trusts it and one of its keys is pinned.
+        /// The reason why a chain is refused; `nil` if the system trusts it and one of its keys is
+        /// pinned.
         ///
         /// A chain that the system does not trust is typical of a captive portal, not of a changed
         /// server key.

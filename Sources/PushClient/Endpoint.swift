@@ -25,7 +25,7 @@ struct Endpoint: Sendable {
         self.keyID = signatureKeys.first?.id
     }
 
-    /// Why the client must not send anything to it; `nil` if it may.
+    /// The reason why the client must not send anything to it; `nil` if it may.
     func fault(_ options: PushClient.Options) -> PushClientError? {
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }

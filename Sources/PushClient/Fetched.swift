@@ -34,7 +34,7 @@ public enum Fetched<Value> {
         if case .cached(_, let date, _) = self { date } else { nil }
     }
 
-    /// Why the client returned a cached value; `nil` for a fresh one.
+    /// The reason why the client returned a cached value; `nil` for a fresh one.
     public var failure: FetchFailure? {
         if case .cached(_, _, let failure) = self { failure } else { nil }
     }

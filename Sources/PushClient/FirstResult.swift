@@ -1,6 +1,6 @@
 /// The first of several results, delivered once.
 ///
-/// A lock rather than an actor, because a cancelled call must return at once.
+/// It uses a lock rather than an actor, because a cancelled call must return at once.
 final class FirstResult<Value: Sendable>: Sendable {
     private struct State {
         var result: Result<Value, any Error>?

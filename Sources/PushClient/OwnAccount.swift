@@ -1,6 +1,6 @@
 /// The client's account id. The client refuses answers for other accounts.
 ///
-/// It is stored with the account. A lock, because calls run at the same time.
+/// It is stored with the account. A lock protects it, because calls run at the same time.
 final class OwnAccount: Sendable {
     /// `nil` if the identifier is not stored, as for a session that is being signed out.
     private let account: Account?

@@ -165,7 +165,7 @@ extension PushClient {
         }
     }
 
-    /// Does the same with the token that Apple's system gives the app.
+    /// Registers this device again if needed, with the token that Apple's system gives the app.
     @discardableResult
     public func registerIfNeeded(
         platform: String,

@@ -19,13 +19,13 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         var body = BodyPieces()
         var isOversized = false
         var isChallenge = false
-        /// Why the certificate was refused.
+        /// The reason why the certificate was refused.
         var refusal: (any Error)?
     }
 
     private let trust: PushClient.ServerTrust
     private let certificate: URLCredential?
-    /// A lock, because the session calls from a queue of its own.
+    /// A lock protects it, because the session calls from a queue of its own.
     private let exchanges = Locked<[Int: Exchange]>([:])
     /// The channels for the bodies of streams whose head was delivered.
     private let channels = Locked<[Int: EventChannel]>([:])

@@ -3,8 +3,8 @@ internal import Foundation
 /// The source of a client's token. It asks the app when it has no token, or the server refuses the
 /// token.
 ///
-/// One call asks the app at a time; the others wait for its result. A lock rather than an actor,
-/// so that a cancelled call can stop waiting at once.
+/// One call asks the app at a time; the others wait for its result. It uses a lock rather than an
+/// actor, so that a cancelled call can stop waiting at once.
 final class TokenProvider: Sendable {
     private struct State {
         var token: String?

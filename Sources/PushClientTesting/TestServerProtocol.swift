@@ -58,7 +58,7 @@ enum TestOutcome: Sendable {
 
 /// Passes requests to the server whose host they name, in place of a network.
 final class TestServerProtocol: URLProtocol {
-    /// Servers by their host. A lock, because sessions call from queues of their own.
+    /// Servers by their host. A lock protects it, because sessions call from queues of their own.
     static let servers = Locked<[String: Weak]>([:])
 
     override static func canInit(with request: URLRequest) -> Bool { self.server(request) != nil }

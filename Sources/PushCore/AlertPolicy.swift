@@ -6,8 +6,8 @@ package struct AlertPolicy: Sendable, Hashable {
     package var allowed: [AlertMember: Set<String>] = [:]
     /// The largest badge that a notification may set; `nil`: it may set none, not even 0.
     package var largestBadge: Int?
-    /// Alerts by name. Their values need no place in `allowed`, and are not allowed apart from
-    /// their template.
+    /// Whole alerts by name. A notification that names one may have its values, also those that
+    /// `allowed` lacks.
     package var templates: [String: PushAlert] = [:]
 
     /// The users who may send an alert with the interruption level `critical`.

@@ -3,8 +3,7 @@ internal import Bytes
 /// The name of an app that the server sends for, as in the configuration: each has senders of its
 /// own.
 package struct AppName: Sendable, Hashable, Comparable, CustomStringConvertible {
-    /// The app of the senders that belong to no other app; the only one unless more are
-    /// configured.
+    /// The default app, which a sender belongs to if the configuration names no other.
     package static let usual = AppName(known: "default")
 
     /// The apps of most accounts.

@@ -21,13 +21,13 @@ package struct BlindIndex: Sendable {
         self.tags = KeyedHash(key: secret.derive("device tag"))
     }
 
-    /// The same for every spelling of the name.
+    /// A keyed hash that is equal for every spelling of the name.
     package func hash(_ name: Username) -> Data { Self.hash(name.key, self.names) }
 
     package func hash(_ handle: DeviceHandle) -> Data { Self.hash(handle.value, self.handles) }
 
-    /// The same for each claim of a user to a handle; reveals neither who registered the handle
-    /// nor who else claims it.
+    /// A keyed hash that is equal for each claim of one user to a handle. It reveals neither who
+    /// registered the handle nor who else claims it.
     package func hash(_ handle: DeviceHandle, on platform: Platform, claimedBy user: Int64) -> Data {
         // Neither a number nor a handle contains a blank.
         Self.hash("\(user) \(handle.value) \(platform)", self.claims)

@@ -69,7 +69,7 @@ package struct DayChain: Sendable, Equatable {
     }
 }
 
-/// Why a text is not a chain of day keys.
+/// The reason why a text is not a chain of day keys.
 package enum DayChainError: Error, Hashable, CustomStringConvertible {
     case malformed
 

@@ -28,7 +28,7 @@ package final class DayKeys: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter isSealing: Whether all processes that share the store have day keys.
+    /// - Parameter isSealing: Whether all servers that share the store have day keys.
     package init(_ chain: DayChain, isSealing: Bool) {
         self.state = Mutex(State(chain, isSealing: isSealing))
     }

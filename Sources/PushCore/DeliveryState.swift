@@ -67,6 +67,19 @@ package struct DeliveryState: Sendable, Hashable {
         }
     }
 
+    /// The settlement of an attempt to send a look, in place of `settlement`. It is retried
+    /// little, since the next change tells of this one, too. A device that is away syncs when it
+    /// connects.
+    package func settlementOfLook(_ settlement: Settlement) -> Settlement {
+        switch settlement {
+        case .away: .expired
+        case .retried(_, let reason) where self.attempts >= Self.attemptsOfLook: .failed(reason: reason)
+        default: settlement
+        }
+    }
+
+    private static let attemptsOfLook = 3
+
     /// Lengthens a delay that a provider asks for: it asks the same of many pushes, and they must
     /// not retry at once.
     private static func spread(_ wait: Duration, _ jitter: Double) -> Duration {

@@ -22,7 +22,8 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The name among the platforms of all apps, in the database, in logs and in metrics: `apns`,
-    /// or with the app before it, `bank:apns`, unless that is the usual app. No name has a colon.
+    /// or with the app before it, `bank:apns`, unless that is the default app. No name has a
+    /// colon.
     package var description: String {
         self.app == .usual ? self.name : "\(self.app):\(self.name)"
     }

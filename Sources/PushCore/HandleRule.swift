@@ -39,12 +39,11 @@ package enum HandleForm: Sendable {
     /// A JSON object, or its text. An object has many spellings; `canonical` returns the one to
     /// compare.
     case object(canonical: @Sendable (String) throws(HandleFlaw) -> DeviceHandle)
-    /// Clients write none: the registration id is the handle of a device that holds an event
-    /// stream open.
+    /// Clients send no handle: the registration id is the handle of a device with an event stream.
     case registrationID
 }
 
-/// Why a text is not a valid handle, worded as the end of a sentence about it.
+/// The reason why a text is not a valid handle, worded as the end of a sentence about it.
 package enum HandleFlaw: Error, Sendable, Hashable, CustomStringConvertible {
     /// No device can have this handle.
     case malformed(String)

@@ -128,8 +128,8 @@ extension HeldClock {
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var limit = HeldClock.longestStep
-        /// The uptime of the next reference. Small steps would add up if each were a new
-        /// reference.
+        /// The uptime at which a new reference is chosen, once a day. If each reading became the
+        /// reference, many small steps could add up to a large one.
         private var next: TimeInterval
 
         init(after mark: Mark?, boot: String, _ wall: TimeInterval, _ uptime: TimeInterval) {

@@ -60,7 +60,7 @@ package struct Keyring: NumberedKeys, Equatable {
     }
 }
 
-/// Why a text is not a valid `KeyText`, or why a change to it is refused.
+/// The reason why a text is not a valid `KeyText`, or why a change to it is refused.
 package enum KeyTextError: Error, Hashable, CustomStringConvertible {
     case malformed(line: Int)
     case repeated(UInt32)

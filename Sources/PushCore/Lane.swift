@@ -16,6 +16,20 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
         self.description = text
     }
 
+    /// The end of the names of lanes of looks.
+    package static let lookSuffix = "/look"
+
+    /// The lane of looks at the devices of this lane: pushes that show nothing and tell a device
+    /// to sync.
+    package var ofLooks: Lane { self.isOfLooks ? self : Lane(stored: self.description + Self.lookSuffix) }
+
+    package var isOfLooks: Bool { self.description.hasSuffix(Self.lookSuffix) }
+
+    /// The lane that devices have: of a lane of looks, the lane of its devices.
+    package var ofDevices: Lane {
+        self.isOfLooks ? Lane(stored: String(self.description.dropLast(Self.lookSuffix.count))) : self
+    }
+
     /// The name of the platform that contains the lane.
     package var platform: String { String(self.description.prefix { $0 != "/" }) }
 }

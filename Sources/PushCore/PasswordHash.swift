@@ -155,7 +155,7 @@ package struct PasswordHash: Sendable, Hashable {
     }
 }
 
-/// Why a password cannot be hashed.
+/// The reason why a password cannot be hashed.
 package enum PasswordError: Error, Hashable, CustomStringConvertible {
     case length
     case controlCharacter

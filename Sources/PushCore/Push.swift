@@ -11,7 +11,7 @@ package struct Push: Sendable, Hashable {
     package let notification: NotificationID
     /// The device's address at the provider, as it was registered.
     package let handle: String
-    /// The same on every try, so that a repeated push can be recognised.
+    /// The id of all attempts, so that a receiver recognises a repeated push.
     package let attemptID: UUID
     /// No provider may deliver the push after this time.
     package let expiresAt: Date
@@ -19,7 +19,7 @@ package struct Push: Sendable, Hashable {
     /// A device shows only the newest push with this id: 1 to 32 characters of base64url that
     /// reveal nothing.
     ///
-    /// The same on every try, so that a repeated push is shown once.
+    /// All attempts have the same one, so that the device shows a repeated push once.
     package let collapseID: String
     /// Whether other pushes share the collapse id, because their sender gave them the same key.
     package let replacesOlder: Bool
@@ -28,6 +28,8 @@ package struct Push: Sendable, Hashable {
     package let confirmation: ConfirmationCode?
     /// The alert that replaces the sender's constants; `nil`: the constants.
     package let alert: PushAlert?
+    /// The number of unread notifications of the user and the app; `nil`: the lane sends none.
+    package var unread: Int?
     /// The account of the push, for a device that accounts share.
     package let accountHint: AccountHint?
 

@@ -73,6 +73,24 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
+    /// The kind of the refusal, without the provider's words.
+    package var kind: String {
+        switch self {
+        case .unavailable: "unavailable"
+        case .overloaded: "overloaded"
+        case .deviceBusy: "device-busy"
+        case .offline: "offline"
+        case .deviceGone: "device-gone"
+        case .deviceUnknown: "device-unknown"
+        case .deviceNotFound: "device-not-found"
+        case .rejected: "rejected"
+        case .misconfigured: "misconfigured"
+        case .kindRefused: "kind-refused"
+        case .credentialExpired: "credential-expired"
+        case .credentialRefused: "credential-refused"
+        }
+    }
+
     /// The date since which a device that has not registered again is retired; `nil`: the device
     /// stays.
     ///

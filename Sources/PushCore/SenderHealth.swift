@@ -18,16 +18,16 @@ package struct SenderHealth: Sendable {
         case wait
     }
 
-    /// This many failed calls in a row are an outage.
+    /// The number of failed calls in a row that count as an outage.
     package static let failuresInARow = 10
-    /// If the provider reports too many pushes for devices of this many users in a row, the limit
-    /// is its own.
+    /// If the provider answers "too many requests" for devices of this many users in a row, it
+    /// limits the sender, not the devices.
     package static let busyUsersInARow = 5
     /// If the provider does not know the devices of this many users in a row, the fault is the
     /// server's.
     package static let refusedUsersInARow = 5
-    /// If the provider calls the devices of this many users in a row gone, and accepts none, the
-    /// server doubts that.
+    /// If the provider reports the devices of this many users in a row as gone, and accepts no
+    /// push in between, the server doubts the reports.
     package static let goneUsersInARow = 20
     /// For this many seconds, an accepted push rules out a fault of the server.
     package static let trust: TimeInterval = 600

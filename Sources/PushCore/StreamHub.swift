@@ -54,11 +54,11 @@ package final class StreamHub: Sendable {
     }
 
     /// Puts a push into all streams of a device, and returns when one of their sockets has
-    /// accepted it.
-    package func deliver(_ id: NotificationID, to device: DeviceHandle) async -> Delivery {
+    /// accepted it. After a look the client resumes at the notification before it.
+    package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }
-        let event = PendingEvent(id, copies: mailboxes.count)
+        let event = PendingEvent(id, isLook: isLook, copies: mailboxes.count)
         var isTaken = false
         for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
         // A mailbox that has just been closed refuses the event, too; the retry finds out whether

@@ -75,10 +75,12 @@ package final class PendingEvent: Sendable {
     }
 
     package let id: NotificationID
+    package let isLook: Bool
     private let state: Mutex<State>
 
-    init(_ id: NotificationID, copies: Int) {
+    init(_ id: NotificationID, isLook: Bool = false, copies: Int) {
         self.id = id
+        self.isLook = isLook
         self.state = Mutex(.underway(copies: copies, waiter: nil))
     }
 

@@ -6,7 +6,7 @@ extension UUID {
     /// times as long.
     package var text: String { self.text(dashesBefore: 0b0000_0101_0101_0000) }
 
-    /// The same without dashes.
+    /// The text without dashes.
     var digits: String { self.text(dashesBefore: 0) }
 
     /// `dashes` has a bit for each byte after a dash.

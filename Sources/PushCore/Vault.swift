@@ -189,7 +189,7 @@ private final class Ring: Sendable {
     }
 }
 
-/// Why an encrypted value cannot be decrypted.
+/// The reason why an encrypted value cannot be decrypted.
 package enum VaultError: Error, Hashable, CustomStringConvertible {
     /// The value is damaged, forged, or moved from another place.
     case unreadable

@@ -5,8 +5,8 @@ package import PushStore
 
 /// Destroys the keys of past days, soon after each has passed, in a store that has such keys.
 package struct DayKeyService: Sendable {
-    /// Ten minutes is rarely noticed, and short compared with the hour that a key outlives its
-    /// day.
+    /// A search every ten minutes costs little. A key outlives its day by an hour, so ten minutes
+    /// more change little, too.
     private static let interval = Duration.seconds(600)
     /// The pause after a failure, and while servers of an older version run.
     private static let pause = Duration.seconds(30)

@@ -22,8 +22,8 @@ package struct DeliveryService {
     private let executor: (any TaskExecutor)?
 
     /// `settlements` receives the stored settlements; `schedule` announces scheduled
-    /// notifications; `traces` are for the log; `executor` runs the senders' calls, preferably on
-    /// the loop of their connections.
+    /// notifications; `traces` are for the log and for spans; `executor` runs the senders' calls,
+    /// preferably on the loop of their connections.
     ///
     /// Throws `StoreError` if the outbox cannot be read.
     package init(

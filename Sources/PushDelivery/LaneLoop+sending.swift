@@ -47,7 +47,9 @@ extension LaneLoop {
         let sentAt = self.now()
         if delivery.state.isExpired(now: sentAt) { return .expired }
         let start = ContinuousClock.now
+        let span = self.traces.spans?.begin(within: self.traces.trace(of: delivery.push.notification))
         let outcome = await self.lane.sender.outcome(of: delivery.push)
+        if let span { self.traces.spans?.end(span, of: self.lane.lane, outcome) }
         let time = ContinuousClock.now - start
         self.state.record(time)
         await self.log(outcome, of: delivery, after: time)
@@ -61,7 +63,8 @@ extension LaneLoop {
                 await self.retire(delivery, reason: failure.reason, since: since)
             }
         }
-        return delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
+        let settlement = delivery.state.settlement(of: outcome, blame: blame, now: now, jitter: jitter)
+        return self.lane.lane.isOfLooks ? delivery.state.settlementOfLook(settlement) : settlement
     }
 
     /// Moves a device that is unknown in this environment to the other one, where the push
@@ -105,7 +108,7 @@ extension LaneLoop {
     private func log(_ outcome: SendOutcome, of delivery: LeasedDelivery, after time: Duration) async {
         let trace = self.traces.trace(of: delivery.push.notification)
         let isLostCode: Bool = if case .failure = outcome { delivery.push.confirmation != nil } else { false }
-        let level: Logger.Level = isLostCode || trace.map(self.traces.isSampled) == true ? .info : .debug
+        let level: Logger.Level = isLostCode || trace.map({ self.traces.isSampled($0.trace) }) == true ? .info : .debug
         guard self.logger.logLevel <= level else { return }
         let fields = self.metadata(of: delivery, ["milliseconds": "\(time.milliseconds)"])
         switch outcome {
@@ -136,7 +139,7 @@ extension LaneLoop {
             let id = try await self.store.retire(
                 device: delivery.device,
                 handle: delivery.push.handle,
-                in: self.lane.lane,
+                in: self.lane.lane.ofDevices,
                 reason: reason,
                 since: since,
                 now: self.now()
@@ -151,6 +154,21 @@ extension LaneLoop {
                 error,
                 self.metadata(of: delivery)
             )
+        }
+    }
+}
+
+extension SpanRecorder {
+    /// Ends the span of a provider's call. The provider's words are in the log only, since they
+    /// may have anything.
+    fileprivate func end(_ span: OpenSpan, of lane: Lane, _ outcome: SendOutcome) {
+        let name = "push \(lane.platform)"
+        let attributes = [Span.Attribute("sealpost.lane", .text(lane.description))]
+        switch outcome {
+        // A device that is not connected is not a failure.
+        case .success, .failure(.offline): self.end(span, name, .client, attributes)
+        case .failure(let failure):
+            self.end(span, name, .client, attributes + [.init("error.type", .text(failure.kind))], isFailed: true)
         }
     }
 }

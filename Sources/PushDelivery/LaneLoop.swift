@@ -20,7 +20,7 @@ struct LaneLoop: Sendable {
     let settings: DeliverySettings
     /// Receives the settlements that are stored.
     let settlements: SettlementWatch
-    /// The traces of pushes, for the log.
+    /// The traces of pushes, for the log and for spans.
     let traces: RequestTraces
     let logger: Logger
     let now: @Sendable () -> Date
@@ -67,7 +67,7 @@ struct LaneLoop: Sendable {
     func metadata(of delivery: LeasedDelivery, _ more: Logger.Metadata = [:]) -> Logger.Metadata {
         var fields = self.metadata(more)
         fields["notification"] = "\(delivery.push.notification)"
-        if let trace = self.traces.trace(of: delivery.push.notification) { fields["trace"] = "\(trace)" }
+        if let trace = self.traces.trace(of: delivery.push.notification) { fields["trace"] = "\(trace.trace)" }
         return fields
     }
 
@@ -133,7 +133,13 @@ struct LaneLoop: Sendable {
         var left = limit
         do {
             for queue in queues where left > 0 {
-                let request = LeaseRequest(left, from: self.lane.lane, queue, interval: self.lane.interval)
+                let request = LeaseRequest(
+                    left,
+                    from: self.lane.lane,
+                    queue,
+                    interval: self.lane.interval,
+                    countsUnread: self.lane.countsUnread
+                )
                 let own = try await self.store.lease(request, now: self.now())
                 leased[queue] = own
                 left -= own.count

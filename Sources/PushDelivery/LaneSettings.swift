@@ -14,6 +14,8 @@ package struct LaneSettings: Sendable {
     /// The lane of the platform's other environment, for a device that is unknown in this one;
     /// `nil`: none.
     package var otherEnvironment: Lane?
+    /// Whether each push has the number of its user's unread notifications.
+    package var countsUnread = false
     /// Whether each device has named a host of its own: then no failure pauses the lane.
     package var hasUnrelatedHosts = false
     /// The longest wait of its loop, if others may enqueue pushes without waking it; `nil`: the
@@ -35,12 +37,23 @@ package struct LaneSettings: Sendable {
         self.interval = interval
         self.otherEnvironment = otherEnvironment
     }
+
+    /// The lane of looks at the devices of this lane, which `sender` sends without showing
+    /// anything. It has a tenth of the rate, so that notifications have the rest.
+    package func ofLooks(by sender: any PushSender) -> LaneSettings {
+        LaneSettings(
+            self.lane.ofLooks,
+            sender: sender,
+            concurrency: min(self.concurrency, 100),
+            rate: self.rate.map { max(1, $0 / 10) }
+        )
+    }
 }
 
 /// Settings for leasing pushes from the outbox and settling them.
 package struct DeliverySettings: Sendable, Hashable {
-    /// The largest number of pushes of a lane that are being sent or not yet settled; no more are
-    /// sent twice after a crash.
+    /// The largest number of pushes of a lane that are being sent or not yet settled. After a
+    /// crash the lane sends at most this many again.
     package var inFlight: Int
     /// The longest time that a loop waits, in case a wake-up is missed.
     package var pollInterval: Duration

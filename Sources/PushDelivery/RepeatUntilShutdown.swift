@@ -6,7 +6,7 @@ package func repeatUntilShutdown(_ turn: @escaping @Sendable () async -> Duratio
     await repeatUntilShutdown(()) { _ in await turn() }
 }
 
-/// Does the same with a state that each turn leaves to the next.
+/// Calls `turn` until shutdown, with a state that each turn leaves to the next.
 package func repeatUntilShutdown<State: Sendable>(
     _ state: State,
     _ turn: @escaping @Sendable (inout State) async -> Duration

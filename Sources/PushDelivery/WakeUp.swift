@@ -1,4 +1,4 @@
-internal import PushCore
+package import PushCore
 internal import ServiceLifecycle
 internal import Synchronization
 
@@ -23,7 +23,7 @@ package final class WakeUp: Sendable {
 extension Signal {
     /// Runs a loop that waits for this signal, and sets the signal at graceful shutdown and at
     /// cancellation.
-    func signallingAtShutdown(_ loop: () async -> Void) async {
+    package func signallingAtShutdown(_ loop: () async -> Void) async {
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await loop()

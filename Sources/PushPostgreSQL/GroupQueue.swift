@@ -11,11 +11,11 @@ protocol GroupMember: Sendable {
 protocol GroupEnd: Sendable {
     static func failed(_ error: StoreError) -> Self
 
-    /// Why the member failed, if it did.
+    /// The reason why the member failed, if it did.
     var failure: StoreError? { get }
 }
 
-/// The callers of this process that wait for a common statement or transaction. Any thread may use
+/// The callers of this server that wait for a common statement or transaction. Any thread may use
 /// it.
 ///
 /// A caller that finds fewer than `groups` running leads the next group: it does the work for all
@@ -71,9 +71,9 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// The number of callers that wait for a group.
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
-    /// Runs `work` for a group that contains this member, and returns the member's end. This
+    /// Runs `work` for a group that contains this member, and returns the member's outcome. This
     /// caller or another one calls `work`; that caller's task may be cancelled. `work` returns an
-    /// end for each member.
+    /// outcome for each member.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
         let seat = Seat(member)
         await withUnsafeContinuation { self.wait(on: seat, resume: $0) }
@@ -82,7 +82,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Waits until another caller's group has done this seat's work, or until this caller must
-    /// lead the next group: then the seat has no end. Resumes the caller once.
+    /// lead the next group: then the seat has no outcome. Resumes the caller once.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller
         // Resuming a task only enqueues it, so it may be done under the lock.
@@ -99,7 +99,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Leads a group of the seat's caller, whose turn it is, and of the callers that wait.
-    /// Afterwards the seat has its end, too.
+    /// Afterwards the seat has its outcome, too.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()

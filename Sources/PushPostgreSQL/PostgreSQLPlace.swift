@@ -157,7 +157,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The last time that a process renewed its lease on this database, by the database's clock.
+    /// The last time that a server renewed its lease on this database, by the database's clock.
     package var lastWrite: (place: String, at: Date)? {
         do {
             let renewed = try self.connect().query("select max(until) from node")[0].integer(0)

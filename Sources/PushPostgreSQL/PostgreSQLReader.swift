@@ -24,7 +24,7 @@ package final class PostgreSQLReader: Sendable {
         try await self.read(sql, values: values, as: body)
     }
 
-    /// The same with the values in an array.
+    /// Runs a statement whose values are in an array.
     func read<Value>(
         _ sql: String,
         values: [any Bindable],

@@ -11,7 +11,7 @@ extension PostgreSQLStore {
     }
 
     /// Writes receipts and the ends of event streams in groups, a short time after the first.
-    /// Repeats events that other processes send to devices with a stream here. Encrypts with
+    /// Repeats events that other servers send to devices with a stream here. Encrypts with
     /// another key once all servers have it.
     package func run() async {
         await withDiscardingTaskGroup { group in

@@ -7,7 +7,7 @@ package import PushStore
 internal import Reactor
 internal import Synchronization
 
-/// A store in a PostgreSQL database, which several processes may share.
+/// A store in a PostgreSQL database, which several servers may share.
 ///
 /// All connections are on one event loop of the store's own.
 package final class PostgreSQLStore: Sendable {
@@ -17,7 +17,7 @@ package final class PostgreSQLStore: Sendable {
     package let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
-    /// The lease of this process among the others.
+    /// The lease of this server among the others.
     let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
@@ -88,7 +88,7 @@ package final class PostgreSQLStore: Sendable {
         options.streams.watch { [streamBook] in streamBook.record($0) }
     }
 
-    /// If the store was not closed, its leases end as after a crash: other processes take them
+    /// If the store was not closed, its leases end as after a crash: other servers take them
     /// over some seconds later.
     deinit {
         guard self.condition.beginClosing() else { return }
@@ -109,7 +109,7 @@ package final class PostgreSQLStore: Sendable {
     /// The policy that decides which tags of devices count.
     var tags: TagPolicy { self.options.tags }
 
-    /// Writes the receipts, gives up the leases of this process, and closes the connections after
+    /// Writes the receipts, gives up the leases of this server, and closes the connections after
     /// the work that was submitted.
     package func close() async {
         guard self.condition.beginClosing() else { return }

@@ -71,12 +71,12 @@ final class StoreCondition: Sendable {
         do {
             try self.mark?.keep(DatabaseMark(identity))
         } catch {
-            // The process still has the identity in memory, until it ends.
+            // The server still has the identity in memory, until it ends.
             self.onEvent(.markNotKept(reason: "\(error)"))
         }
     }
 
-    /// Reports a data key that this process lacks, once.
+    /// Reports a data key that this server lacks, once.
     func record(missingKey number: UInt32) {
         let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
         if isNew { self.onEvent(.keyMissing(number)) }

@@ -60,7 +60,7 @@ extension SQLiteDatabase {
                 try $0.exclusively { db in
                     // A copy of a database of an older version can shrink, too.
                     try FileSpace.choose(db)
-                    try db.execute(sql: "vacuum into ?", arguments: [partial])
+                    try db.run(prepared: "vacuum into ?", partial)
                 }
             }
             try connection.close()
@@ -150,7 +150,7 @@ extension SQLiteDatabase {
             select (page_count - freelist_count) * page_size
             from pragma_page_count(), pragma_freelist_count(), pragma_page_size()
             """
-        return try Int.fetchOne(db, sql: sql) ?? 0
+        return try db.first(prepared: sql) { Int($0.integer(0)) } ?? 0
     }
 
     /// Renames a file. Throws `StoreError` with the reason.

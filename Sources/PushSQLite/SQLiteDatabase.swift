@@ -15,6 +15,12 @@ package struct SQLiteDatabase: StorePlace {
 
     package var description: String { self.path }
 
+    package var fault: String? {
+        guard let system = NetworkFileSystem(of: self.path) else { return nil }
+        return "\(self.path) is on a network file system (\(system.type)), where two servers could destroy it; "
+            + "move it to a local disk, or use PostgreSQL"
+    }
+
     package func isMade() -> Bool {
         var status = stat()
         return stat(self.path, &status) == 0 || ![ENOENT, ENOTDIR].contains(errno)
@@ -22,7 +28,7 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Whether the database has a user.
     package func hasUsers() throws(StoreError) -> Bool {
-        try self.readOnly { try Bool.fetchOne($0, sql: "select exists (select 1 from user)") ?? false }
+        try self.readOnly { try $0.first(prepared: "select 1 from user limit 1") { _ in true } ?? false }
     }
 
     package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
@@ -58,10 +64,10 @@ package struct SQLiteDatabase: StorePlace {
         try self.inspect(RunningCopy())
     }
 
-    /// Does the same, but throws once `copy` is interrupted.
+    /// Inspects the database, and throws once `copy` is interrupted.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         let (damage, applied, moved, tallies) = try self.readOnly(copy) { db in
-            let damage = try String.fetchAll(db, sql: "pragma quick_check(10)").filter { $0 != "ok" }
+            let damage = try db.all(prepared: "pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
             // A damaged database has no schema to compare.
             if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             let applied = try Schema.applied(db)

@@ -19,6 +19,7 @@ package final class SQLiteStore: Store {
     let changes: ChangeNumbers
     let pusher: Pusher
     let removals = RemovalClock()
+    let lookBook: LookBook
     /// How many exchanges of the keyring have begun.
     let exchanges = Atomic(0)
 
@@ -71,8 +72,10 @@ package final class SQLiteStore: Store {
                 changes: self.changes,
                 tags: options.tags,
                 notes: notes,
-                isAway: { options.isAway($0, $1) }
+                isAway: { options.isAway($0, $1) },
+                looks: options.looks.mapValues(LookPlan.init)
             )
+            self.lookBook = options.lookBook
             self.writer = try Writer(
                 connection,
                 wiper: wiper,
@@ -80,6 +83,7 @@ package final class SQLiteStore: Store {
                 space: DiskSpace(onEvent: options.onEvent),
                 notes: notes,
                 timeout: options.writeTimeout,
+                spans: options.spans,
                 events: options.onEvent
             )
             try self.writer.wipeAtStart()
@@ -100,7 +104,7 @@ package final class SQLiteStore: Store {
             self.writer.willHold(reader)
             // SQLite opens its files with the first read. Read now, while descriptors are free;
             // later, clients may use them all.
-            _ = try reader.read { try Int64.fetchOne($0, sql: "select 1 from user limit 1") }
+            _ = try reader.read { try $0.first(prepared: "select 1 from user limit 1") { _ in true } }
             return reader
         } catch {
             throw StoreError(opening: self.path, error)

@@ -14,7 +14,7 @@ extension StoreError {
         case let error as StoreError: self = error
         case let error as DatabaseError: self.init(error)
         case let error as VaultError: self = .failed(reason: error.description)
-        case is RowDecodingError, is DecodingError: self = .undecodable
+        case is DecodingError: self = .undecodable
         default: return nil
         }
     }

@@ -96,6 +96,7 @@ struct Envelope: Sendable {
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         let (status, time, request) = (response.status.code, .now - exchange.start, exchange.request)
         (exchange.meter ?? self.meters.others).record(status, after: time)
+        if let span = exchange.span { self.traces.spans?.end(span, of: exchange, status: status) }
         self.log(status, of: exchange.id) {
             [
                 "method": "\(request.head.method)", "route": "\(exchange.route)", "client": "\(request.client)",
@@ -149,7 +150,7 @@ struct Envelope: Sendable {
     /// Logs one line for each request, at `info` if it is sampled. Reads the level and the
     /// sampling each time, as both may change while the server runs.
     private func log(_ status: Int, of id: RequestID, _ more: () -> Logger.Metadata) {
-        let level: Logger.Level = self.traces.isSampled(id.trace) ? .info : .debug
+        let level: Logger.Level = self.traces.isSampled(id.trace?.trace) ? .info : .debug
         guard self.logger.logLevel <= level else { return }
         let fields = id.fields.merging(["status": "\(status)"]) { $1 }
         self.logger.log(level: level, "request answered", metadata: fields.merging(more()) { $1 })
@@ -176,8 +177,8 @@ struct Envelope: Sendable {
     }
 }
 
-/// A request and the state on which its answer depends. A class, because many functions pass it
-/// on; it stays on its loop.
+/// A request and the state on which its answer depends. It is a class, because many functions pass
+/// it on; it stays on its loop.
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now
@@ -186,6 +187,9 @@ final class Exchange {
     /// The path of the matching route as documented, without ids; empty if no route matches.
     var route = ""
     let id: RequestID
+    /// The request's span, which is the parent of those of its commits and pushes; `nil` if its
+    /// trace is not recorded.
+    let span: OpenSpan?
     let isToBeSigned: Bool
     /// Whether the client asks for strict handling.
     let prefersStrictness: Bool
@@ -201,17 +205,41 @@ final class Exchange {
 
     private let meters: RequestMeters
 
-    init(_ request: Request, _ meters: RequestMeters) {
+    /// `spans`: `nil` for requests without spans.
+    init(_ request: Request, _ meters: RequestMeters, _ spans: SpanRecorder? = nil) {
         self.request = request
         self.meters = meters
         meters.running.wrappingAdd(1, ordering: .relaxed)
-        self.id = RequestID(request.head)
+        var id = RequestID(request.head)
+        self.span = spans?.begin(under: id.trace)
+        if let span { id.trace = span.context }
+        self.id = id
         self.isToBeSigned = request.head.count(of: .acceptSignature) > 0
         self.prefersStrictness = request.head.count(of: .prefer) > 0 && Preferences(of: request.head).isStrict
     }
 
     deinit {
         self.meters.running.wrappingSubtract(1, ordering: .relaxed)
+    }
+}
+
+extension SpanRecorder {
+    /// A client can choose its method, so a span names only known ones, as OpenTelemetry demands.
+    private static let methods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
+
+    /// Ends the span of a request with its method, its route and its status: never with its path.
+    fileprivate func end(_ span: OpenSpan, of exchange: Exchange, status: Int) {
+        let method = exchange.request.head.method
+        let isKnown = Self.methods.contains(method)
+        var attributes = [
+            Span.Attribute("http.request.method", .text(isKnown ? method.rawValue : "_OTHER")),
+            Span.Attribute("http.response.status_code", .number(status)),
+        ]
+        if !exchange.route.isEmpty { attributes.append(.init("http.route", .text(exchange.route))) }
+        let isFailed = status >= 500
+        if isFailed { attributes.append(.init("error.type", .text("\(status)"))) }
+        let words = [isKnown ? method.rawValue : "HTTP", exchange.route]
+        self.end(span, words.filter { !$0.isEmpty }.joined(separator: " "), .server, attributes, isFailed: isFailed)
     }
 }
 

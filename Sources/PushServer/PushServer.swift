@@ -18,13 +18,14 @@ package final class PushServer: Responder {
     /// One read-only connection for each event loop.
     private let readers: [any StoreReader]
     private let authenticator: Authenticator
-    /// `nil`: no other process ends callers' credentials.
+    /// `nil`: no other server ends callers' credentials.
     private let lease: CredentialLease?
     private let identityField: IdentityField?
     private let forwarding: UntrustedForwarding
     private let pages: PageSessions
     private let strangersBodies: BodyMemory
     private let meters: RequestMeters
+    private let spans: SpanRecorder?
     let bodies: BodyCache
     private let now: @Sendable () -> Date
 
@@ -37,6 +38,7 @@ package final class PushServer: Responder {
         settings: ServerSettings,
         signingKeys: SigningKeys = SigningKeys(.random()),
         streams: StreamHub = StreamHub(),
+        looks: LookBook = LookBook(),
         settlements: SettlementWatch = SettlementWatch(),
         schedule: ReleaseSchedule = ReleaseSchedule(),
         logger: Logger,
@@ -88,11 +90,13 @@ package final class PushServer: Responder {
                     poster: poster,
                     idempotency: idempotency,
                     settings: settings,
-                    failures: FailureReport(logger: logger)
+                    failures: FailureReport(logger: logger),
+                    reports: reports
                 )
             ),
             ListHandler(
                 store: store,
+                looks: looks,
                 pool: lists,
                 tags: tags,
                 // A list of another form needs another key name: the cursor is the validator of
@@ -100,12 +104,11 @@ package final class PushServer: Responder {
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
-                maxAge: settings.listMaxAge,
                 startedAt: startedAt
             ),
-            TakingHandler(store: store, visible: visible),
-            ReadStateHandler(store: store, visible: visible),
-            DeletionHandler(store: store, visible: visible, bodies: bodies),
+            TakingHandler(store: store, visible: visible, looks: looks),
+            ReadStateHandler(store: store, visible: visible, looks: looks),
+            DeletionHandler(store: store, visible: visible, bodies: bodies, looks: looks),
             DeliveryReportHandler(reports: reports, visible: visible),
             RecipientHandler(reports: reports, visible: visible),
             FailureHandler(reports: reports),
@@ -205,6 +208,7 @@ package final class PushServer: Responder {
         )
         meters.show(self.routes.routes)
         self.meters = meters
+        self.spans = traces.spans
         self.origins = OriginPolicy(allowed: settings.allowedOrigins, names: settings.names)
         self.envelope = Envelope(
             signer: signer,
@@ -235,7 +239,7 @@ package final class PushServer: Responder {
     package func evictOldBodies() { self.bodies.evictOld() }
 
     package func respond(to request: Request) -> Reply {
-        let exchange = Exchange(request, self.meters)
+        let exchange = Exchange(request, self.meters, self.spans)
         let head = request.head
         do {
             let found = self.routes.match(head)
@@ -366,6 +370,19 @@ package final class PushServer: Responder {
         for context: RequestContext,
         in exchange: Exchange
     ) async -> Response {
+        guard let span = exchange.span else {
+            return await self.finish(work, for: context, in: exchange)
+        }
+        return await TraceContext.$current.withValue(span.context) {
+            await self.finish(work, for: context, in: exchange)
+        }
+    }
+
+    private func finish(
+        _ work: () async throws -> Response,
+        for context: RequestContext,
+        in exchange: Exchange
+    ) async -> Response {
         do {
             if let lease, let term = exchange.term {
                 return try await self.runLeased(work, for: context, in: exchange, lease, term)
@@ -376,7 +393,7 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term has ended during the work: the process was
+    /// Throws `StoreError.unavailable` if the term has ended during the work: the server was
     /// stopped or cut off, and the caller's credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,

@@ -63,8 +63,6 @@ package struct ServerSettings: Sendable {
     package var lifetime: Duration
     /// How long a client may use its cached answer.
     package var cacheMaxAge: Duration
-    /// How long a client may use its cached list; zero: never without revalidation.
-    package var listMaxAge: Duration
     /// The lifetime of a token that a sign-in issues, unless the client asks for less.
     package var sessionLifetime: Duration
     /// How often an event stream sends a heartbeat, and checks whether its caller is still
@@ -105,7 +103,6 @@ package struct ServerSettings: Sendable {
         batchTimeout: Duration = .seconds(3),
         lifetime: Duration = .seconds(2_592_000),
         cacheMaxAge: Duration = .seconds(60),
-        listMaxAge: Duration = .zero,
         sessionLifetime: Duration = .seconds(7_776_000),
         streamHeartbeat: Duration = .seconds(15),
         identityField: IdentityField? = nil,
@@ -127,7 +124,6 @@ package struct ServerSettings: Sendable {
         self.batchTimeout = batchTimeout
         self.lifetime = lifetime
         self.cacheMaxAge = cacheMaxAge
-        self.listMaxAge = listMaxAge
         self.sessionLifetime = sessionLifetime
         self.streamHeartbeat = streamHeartbeat
         self.identityField = identityField
@@ -171,8 +167,8 @@ package struct ServerSettings: Sendable {
     /// The apps that have senders, and the default app.
     var apps: Set<AppName> { Set(self.platformsByApp.keys) }
 
-    /// The platforms to which notifications of an app go that name none; `nil` for all, if there
-    /// is only one app, and no platform is for calls.
+    /// The platforms for notifications of an app that name no platform; `nil` for all, if there is
+    /// only one app, and no platform is for calls.
     func platforms(of app: AppName) -> Set<Platform>? {
         let own = self.platformsByApp[app, default: []]
         return self.platformsByApp.count == 1 && own.count == self.platforms.count ? nil : own

@@ -11,10 +11,10 @@ package import PushCore
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
 {
-    /// Whether other processes may change the stored data at any time.
+    /// Whether other servers may change the stored data at any time.
     var isShared: Bool { get }
 
-    /// The exchange of limits between servers that share the store; `nil` if one process has it
+    /// The exchange of limits between servers that share the store; `nil` if one server has it
     /// alone.
     var limits: (any LimitStore)? { get }
 
@@ -42,11 +42,11 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
 package protocol StoreReader: AccountReader, TokenReader, DeviceReader, NotificationReader, OutboxReader, EventReader,
     AuditReader, KeyReader
 {
-    /// The same for the reads at the start of each fetch, if the store can answer them without
-    /// waiting; otherwise `nil`.
+    /// The reader for the start of each fetch, if the store can answer without waiting; otherwise
+    /// `nil`.
     var immediate: (any ImmediateReader)? { get }
 
-    /// The same if the store answers them in groups; otherwise `nil`.
+    /// The reader for the start of each fetch, if the store answers in groups; otherwise `nil`.
     var gathering: (any GatheringReader)? { get }
 }
 
@@ -55,13 +55,13 @@ package protocol StoreReader: AccountReader, TokenReader, DeviceReader, Notifica
 /// A call of an `async` function costs some 500 instructions, whether it waits or not, and a fetch
 /// has several, one calling the other. A fetch through these functions has none.
 package protocol ImmediateReader: Sendable {
-    /// Does the same as in `AccountReader`.
+    /// The user of that name, as in `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
 
-    /// Does the same as in `AccountReader`.
+    /// The user of a valid token, and the token's rights, as in `AccountReader`.
     func user(withToken fingerprint: Fingerprint, now: Date) throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// Does the same as in `NotificationReader`.
+    /// The notification, as in `NotificationReader`.
     func notification(
         _ id: NotificationID,
         for user: Int64,
@@ -72,11 +72,11 @@ package protocol ImmediateReader: Sendable {
 
 /// The health of the store, for operators.
 package protocol StoreHealth: Sendable {
-    /// Why the store no longer accepts writes; `nil` while it does.
+    /// The reason why the store no longer accepts writes; `nil` while it does.
     var failure: String? { get }
 
-    /// Why the store refuses a database that answers, in words that anybody may see; `nil` while
-    /// the store uses it.
+    /// The reason why the store refuses a database that answers, in words that anybody may see;
+    /// `nil` while the store uses it.
     var refusal: String? { get }
 
     /// Whether writes fail until there is room on the disk.
@@ -84,10 +84,10 @@ package protocol StoreHealth: Sendable {
 
     var report: StoreReport { get }
 
-    /// Asks a database that other servers share with this one; `nil` for a store of one process.
+    /// Asks a database that other servers share with this one; `nil` for a store of one server.
     func sharing() async throws(StoreError) -> SharingReport?
 
-    /// The servers that share the store, ended ones last; empty for a store of one process.
+    /// The servers that share the store, ended ones last; empty for a store of one server.
     ///
     /// The store drops an ended server after a day. At most `limit`.
     func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
@@ -105,23 +105,28 @@ package struct StoreOptions: Sendable {
     /// The lanes whose devices can be reached only while they have an event stream open; pushes to
     /// others wait for `streamOpened`.
     package var streamLanes: Set<String> = []
-    /// The streams that are open in this process.
+    /// The streams that are open in this server.
     package var streams = StreamHub()
+    /// The lanes whose devices get looks, each with the shortest time between two looks of a
+    /// device.
+    package var looks: [String: Duration] = [:]
+    /// Receives the changes that the store makes by itself.
+    package var lookBook = LookBook()
     /// The tags of devices that count.
     package var tags = TagPolicy()
     /// Whether a database that was moved to another place is opened all the same, to be read.
     package var admitsMoved = false
     /// The kinds of events that are stored; empty: none.
     package var events: Set<PushEvent.Kind> = []
-    /// The version of the program, which a store that several processes share shows to operators.
+    /// The version of the program, which a store that several servers share shows to operators.
     package var release = ""
-    /// Whether a store that several processes share still lists this process to operators after
+    /// Whether a store that several servers share still lists this server to operators after
     /// its end: `true` for servers, not for commands.
     package var isListedAfterEnd = true
-    /// The lanes whose pushes another process may have to send. A store that several processes
+    /// The lanes whose pushes another server may have to send. A store that several servers
     /// share announces new pushes in these lanes.
     package var announcedLanes: Set<String> = []
-    /// Called from any thread when another process has announced work in such a lane; an
+    /// Called from any thread when another server has announced work in such a lane; an
     /// announcement may be lost.
     package var onWork: @Sendable () -> Void = {}
     /// The keeper of the day keys' secret; `nil`: the keyring encrypts everything. A store that
@@ -130,9 +135,11 @@ package struct StoreOptions: Sendable {
     /// The keeper of the database's mark, which the store compares at its start; `nil`: the mark
     /// lives as long as the process.
     package var mark: (any DatabaseMarkKeeper)?
-    /// Called before each exchange with the processes that share the store. `false` skips the
-    /// exchange, as if this process were stopped: for tests.
+    /// Called before each exchange with the servers that share the store. `false` skips the
+    /// exchange, as if this server were stopped: for tests.
     package var mayExchange: @Sendable () -> Bool = { true }
+    /// Receives a span of each commit for a request whose trace is recorded; `nil`: none.
+    package var spans: SpanRecorder?
     /// The clock for times that the store writes by itself.
     package var now: @Sendable () -> Date = { Date() }
     /// Called from any thread; after `broken` no write is acknowledged.
@@ -140,7 +147,7 @@ package struct StoreOptions: Sendable {
 
     package init() {}
 
-    /// Whether a device, given by lane and registration id, cannot be reached through this process
+    /// Whether a device, given by lane and registration id, cannot be reached through this server
     /// until it connects to it.
     package func isAway(_ lane: String, _ device: String) -> Bool {
         self.streamLanes.contains(lane) && DeviceHandle(device).map(self.streams.isListening) == false
@@ -150,7 +157,8 @@ package struct StoreOptions: Sendable {
 /// The location of a store: opens the store, and inspects it from outside, read-only, also while a
 /// server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
-    /// Why the place cannot be used, without a password that its text may have; `nil` if it can.
+    /// The reason why the place cannot be used, without a password that its text may have; `nil`
+    /// if it can.
     var fault: String? { get }
 
     /// Whether there is a store already. Throws `StoreError` if that cannot be found out, as the
@@ -167,11 +175,11 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     func countSealed(with key: UInt32) throws(StoreError) -> Int
 
     /// The servers that have the store open, and their data keys; empty for a store of one
-    /// process.
+    /// server.
     func serverKeys() throws(StoreError) -> [ServerKeys]
 
     /// Marks a key of the keyring as in use, so that the next pass re-encrypts the values under
-    /// it. A store of one process does nothing: all its keys in use are marked.
+    /// it. A store of one server does nothing: all its keys in use are marked.
     func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError)
 
     /// The state of the day keys; `nil` if the store needs none, or if there is no store.
@@ -221,7 +229,8 @@ package struct StoreInspection: Sendable, Hashable {
     package let unknownMigration: String?
     /// The first applied migration that differs from this program's migration.
     package let changedMigration: String?
-    /// Why no server opens the store, if it was moved, or a move into it has not finished.
+    /// The reason why no server opens the store, if it was moved, or a move into it has not
+    /// finished.
     package let move: String?
     /// The tallies of all lanes that ever had a push; empty if the store is damaged.
     package let tallies: [String: Tally]

@@ -1,5 +1,5 @@
-/// Why the store cannot be opened, or why an operation failed; a failed operation has changed
-/// nothing, unless the error says so.
+/// The reason why the store cannot be opened, or why an operation failed; a failed operation has
+/// changed nothing, unless the error says so.
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
     case inUse(place: String)

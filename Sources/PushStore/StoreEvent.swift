@@ -10,8 +10,8 @@ package enum StoreEvent: Sendable, Hashable {
     case roomAgain
     /// Erased data may remain in the free space of the database's pages.
     case notWiped(reason: String)
-    /// Another process that shares the store has encrypted with a data key that this one lacks;
-    /// pushes wait for a process that has the key. Reported once for each key.
+    /// Another server that shares the store has encrypted with a data key that this one lacks;
+    /// pushes wait for a server that has the key. Reported once for each key.
     case keyMissing(UInt32)
     /// The keyring's first key does not encrypt yet. Reported once for each key, and each time the
     /// key waits for other servers.
@@ -79,7 +79,7 @@ package struct StoreReport: Sendable, Hashable {
     /// `nil` if a database server makes them.
     package let syncs: Syncs?
 
-    /// The transactions of this process that write, since the start.
+    /// The transactions of this server that write, since the start.
     package struct Commits: Sendable, Hashable {
         /// The writes in all of them; those that wait at the same time share one.
         package var writes: Int

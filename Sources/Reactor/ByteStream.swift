@@ -7,7 +7,7 @@
 ///     try await stream.waitToRead(until: deadline)
 /// }
 /// ```
-/// On the stream's loop only.
+/// Use it on the stream's loop only.
 package protocol ByteStream: AnyObject {
     /// Reads the bytes that have arrived. `nil`: none yet; 0: the peer has ended its side.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int?

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Why a wait ended without readiness.
+/// The reason why a wait ended without readiness.
 package enum WaitError: Error, Hashable {
     case timedOut
     case cancelled
@@ -10,7 +10,7 @@ package enum WaitError: Error, Hashable {
 /// A non-blocking descriptor on which tasks of one loop can wait. Owns and closes the descriptor.
 ///
 /// Readiness is remembered, so make the system call first and wait only when it would block; a
-/// wait may return early, so call again. On the loop only.
+/// wait may return early, so call again. Use it on the loop only.
 package final class Descriptor: ReadinessHandler {
     /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for
     /// another file.
@@ -42,8 +42,8 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// The same without an async function: each async call costs a task with its own executor 500
-    /// instructions.
+    /// Resumes the waiter when a read would not block. It is no async function, since each async
+    /// call costs a task with its own executor 500 instructions.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)

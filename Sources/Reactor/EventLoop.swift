@@ -76,12 +76,12 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// yielded.
     ///
     /// For a task that could run for long. After `Task.yield()`, in contrast, a task waits only
-    /// among those that have just become ready. On the loop only.
+    /// among those that have just become ready. Call it on the loop only.
     package func yield() async {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
 
-    /// The same without an async function.
+    /// Resumes the waiter after other tasks, as `yield` does, without an async function.
     package func afterOthers(resume waiter: Waiter) {
         // A task that has outlived the loop runs in the global pool, and need not yield to others
         // of the loop.
@@ -124,7 +124,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Reports the readiness of a descriptor to `handler` until `forget` is called.
     ///
-    /// On the loop only. Edge-triggered watches report changes, level-triggered ones a state.
+    /// Call it on the loop only. Edge-triggered watches report changes, level-triggered ones a
+    /// state.
     package func watch(
         _ descriptor: Int32,
         for interest: Readiness,
@@ -142,15 +143,15 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         return token
     }
 
-    /// Changes what a watch reports. On the loop only.
+    /// Changes what a watch reports. Call it on the loop only.
     package func change(_ token: WatchToken, of descriptor: Int32, to interest: Readiness, trigger: Trigger) {
         self.assertOnLoop()
         var event = epoll_event(events: interest.mask(trigger), data: epoll_data(u64: token.rawValue))
         _ = epoll_ctl(self.epoll, EPOLL_CTL_MOD, descriptor, &event)
     }
 
-    /// Ends a watch; events already fetched for it are dropped. On the loop only, before the
-    /// descriptor is closed.
+    /// Ends a watch; events already fetched for it are dropped. Call it on the loop only, before
+    /// the descriptor is closed.
     package func forget(_ token: WatchToken, of descriptor: Int32) {
         self.assertOnLoop()
         self.watches.remove(token)

@@ -6,8 +6,8 @@ extension Listener {
     /// The largest number of descriptors that are left for files and for calls to other servers.
     package static let mostReservedDescriptors = 256
 
-    /// The bound for the descriptors of connections: theirs must be below it. Half of the free
-    /// descriptors, but not more than the largest number, are left for other uses.
+    /// The limit for the descriptors of connections: their numbers must be below it. Half of the
+    /// free descriptors, but not more than the largest number, are left for other uses.
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }

@@ -14,7 +14,7 @@ struct LongestTurn: ~Copyable, Sendable {
     private let current = Atomic<Int64>(0)
     private let previous = Atomic<Int64>(0)
 
-    /// Counts a turn that has ended. On the loop's thread.
+    /// Counts a turn that has ended. Call it on the loop's thread.
     func record(from begin: ContinuousClock.Instant, to end: ContinuousClock.Instant) {
         let now = Self.nanoseconds(end)
         let age = now - self.start.load(ordering: .relaxed)

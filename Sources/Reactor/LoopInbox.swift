@@ -38,7 +38,7 @@ struct LoopInbox: ~Copyable, Sendable {
         self.change { $0.calls.append(call) }
     }
 
-    /// Moves the jobs to `ready`, and returns the calls. On the loop's thread.
+    /// Moves the jobs to `ready`, and returns the calls. Call it on the loop's thread.
     func take(into ready: inout JobQueue<UnownedJob>) -> [@Sendable () -> Void] {
         var calls: [@Sendable () -> Void] = []
         self.state.withLock { state in
@@ -58,7 +58,7 @@ struct LoopInbox: ~Copyable, Sendable {
         }
     }
 
-    /// Makes `wakeUp` unreadable again. On the loop's thread.
+    /// Makes `wakeUp` unreadable again. Call it on the loop's thread.
     func recordWake() {
         var value: UInt64 = 0
         read(self.wakeUp, &value, MemoryLayout<UInt64>.size)

@@ -3,7 +3,7 @@ internal import HeapModule
 /// A deadline on a loop. Moving it costs no more than setting a stored property.
 ///
 /// The loop's queue holds at most a few entries for it: an entry that is due before the deadline,
-/// because the deadline was moved, is inserted again. On the loop only.
+/// because the deadline was moved, is inserted again. Use it on the loop only.
 package final class LoopTimer {
     private let loop: EventLoop
     private let action: () -> Void

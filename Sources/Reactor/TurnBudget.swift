@@ -5,8 +5,8 @@
 /// budget.spend(bytes: read())
 /// ```
 /// A real wait begins a new turn. A task that waits after two steps, as for a single request,
-/// never reads the clock. A class, because a struct would be copied for each query, which costs
-/// more than the result. On the loop only.
+/// never reads the clock. It is a class, because a struct would be copied for each query, which
+/// costs more than the result. Use it on the loop only.
 package final class TurnBudget {
     /// The number of answers after which the loop's turn costs only about a twentieth of them.
     private static let steps = 32

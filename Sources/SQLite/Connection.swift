@@ -34,11 +34,6 @@ package final class Connection: Sendable {
         }
     }
 
-    /// Runs `body` in a transaction.
-    package func write<Value>(_ body: (Database) throws -> Value) throws -> Value {
-        try self.exclusively { db in try db.inTransaction(.immediate) { try body(db) } }
-    }
-
     /// Runs `body` without a transaction: each statement has its own.
     package func exclusively<Value>(_ body: (Database) throws -> Value) rethrows -> Value {
         self.lock.lock()

@@ -52,6 +52,24 @@ extension Database {
         }
     }
 
+    /// Calls `body` with each row of a composed statement, which is compiled anew.
+    package func each(_ statement: SQL, body: (borrowing DirectRow) throws -> Void) throws {
+        let compiled = try self.makeStatement(sql: statement.text)
+        try withExtendedLifetime(compiled) {
+            try compiled.rows(statement.arguments).forEach { row in
+                try body(row)
+                return true
+            }
+        }
+    }
+
+    /// All rows of a composed statement, decoded.
+    package func all<Result>(_ statement: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
+        var results: [Result] = []
+        try self.each(statement) { results.append(try decode($0)) }
+        return results
+    }
+
     private func bound(_ sql: String, _ values: [any Bindable]) throws -> DirectRow {
         try self.cachedStatement(sql: sql).rows(values)
     }

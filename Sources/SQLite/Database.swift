@@ -56,28 +56,19 @@ package final class Database {
         return statement
     }
 
-    /// Runs one or more statements, which it compiles anew. Each takes its parameters from the
-    /// front of the list.
-    package func execute(sql: String, arguments: [any Bindable] = []) throws {
+    /// Runs one or more statements without parameters, which it compiles anew.
+    package func execute(sql: String) throws {
         try sql.withCString { start in
-            var (next, arguments): (UnsafePointer<CChar>?, ArraySlice<any Bindable>) = (start, arguments[...])
+            var next: UnsafePointer<CChar>? = start
             while let text = next, text.pointee != 0 {
                 try self.checkTransaction()
-                let statement = try Statement(text, in: self.handle, rest: &next)
-                try statement.execute(arguments: Array(arguments.prefix(statement.parameterCount)))
-                arguments = arguments.dropFirst(statement.parameterCount)
+                try Statement(text, in: self.handle, rest: &next).execute()
             }
-            guard arguments.isEmpty else { throw DatabaseError.otherParameters }
         }
     }
 
     /// The number of rows that the last statement changed.
-    package var changesCount: Int { self.handle.map { Int(sqlite3_changes($0)) } ?? 0 }
-
-    package func tableExists(_ name: String) throws -> Bool {
-        try Row.fetchOne(self, sql: "select 1 from sqlite_schema where type = 'table' and name = ?", arguments: [name])
-            != nil
-    }
+    var changesCount: Int { self.handle.map { Int(sqlite3_changes($0)) } ?? 0 }
 
     // MARK: Transactions
 
@@ -137,7 +128,6 @@ package final class Database {
 
     package enum CheckpointMode: Int32 {
         case passive = 0
-        case full = 1
         case restart = 2
         case truncate = 3
     }

@@ -66,20 +66,4 @@ package struct DirectRow: ~Copyable {
         guard let bytes = sqlite3_column_blob(self.statement, column) else { return Data() }
         return Data(bytes: bytes, count: Int(sqlite3_column_bytes(self.statement, column)))
     }
-
-    var names: [String] {
-        (0..<sqlite3_column_count(self.statement)).map {
-            sqlite3_column_name(self.statement, $0).map { String(cString: $0) } ?? ""
-        }
-    }
-
-    func value(_ column: Int32) -> Row.Value {
-        switch sqlite3_column_type(self.statement, column) {
-        case SQLITE_INTEGER: .integer(self.integer(column))
-        case SQLITE_FLOAT: .real(sqlite3_column_double(self.statement, column))
-        case SQLITE_TEXT: .text(self.text(column))
-        case SQLITE_BLOB: .blob(self.data(column))
-        default: .null
-        }
-    }
 }

@@ -5,9 +5,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
     package private(set) var text: String
     package private(set) var arguments: [any Bindable]
 
-    /// A text without parameters.
-    package init(sql text: String) {
-        (self.text, self.arguments) = (text, [])
+    package init(sql text: String, arguments: [any Bindable] = []) {
+        (self.text, self.arguments) = (text, arguments)
     }
 
     package init(stringLiteral text: String) {
@@ -53,27 +52,5 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         package mutating func appendInterpolation(sql text: String) {
             self.text += text
         }
-    }
-}
-
-extension Database {
-    package func execute(literal statement: SQL) throws {
-        try self.execute(sql: statement.text, arguments: statement.arguments)
-    }
-}
-
-extension Row {
-    package static func fetchAll(_ db: Database, _ statement: SQL) throws -> [Row] {
-        try self.fetchAll(db, sql: statement.text, arguments: statement.arguments)
-    }
-
-    package static func fetchOne(_ db: Database, _ statement: SQL) throws -> Row? {
-        try self.fetchOne(db, sql: statement.text, arguments: statement.arguments)
-    }
-}
-
-extension ColumnDecodable {
-    package static func fetchAll(_ db: Database, _ statement: SQL) throws -> [Self] {
-        try self.fetchAll(db, sql: statement.text, arguments: statement.arguments)
     }
 }

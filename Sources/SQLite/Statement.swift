@@ -17,10 +17,9 @@ package final class Statement {
         sqlite3_finalize(self.handle)
     }
 
-    /// Runs the statement to its end.
-    package func execute(arguments: [any Bindable] = []) throws {
-        guard self.handle != nil else { return }
-        try self.rows(arguments).forEach { _ in true }
+    /// Runs a statement without parameters to its end.
+    func execute() throws {
+        if self.handle != nil { try self.rows([]).forEach { _ in true } }
     }
 
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(self.handle)) }

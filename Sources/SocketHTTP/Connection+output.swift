@@ -54,8 +54,8 @@ extension Connection {
         return await self.write(isWhole ? [] : response.body)
     }
 
-    /// Appends a response to `output`. Returns `false` if the body is missing, because sending it
-    /// separately is cheaper.
+    /// Appends a response to `output`. Returns `false` if it has left out the body, because
+    /// sending a large one separately is cheaper.
     @discardableResult
     func encode(_ response: Response, to request: RequestTraits, closes: Bool) -> Bool {
         // A 1xx status is a mistake of the handler; the client would wait for the real answer for

@@ -1,7 +1,7 @@
 internal import HTTPTypes
 internal import Reactor
 
-/// One connection: requests in, responses out, one after the other. On its loop only.
+/// One connection: requests in, responses out, one after the other. Use it on its loop only.
 ///
 /// Every wait has a deadline, and ends when the stream is closed from outside. For a small request
 /// with a small answer, only `serve` waits. The functions that it calls decide and act at once,

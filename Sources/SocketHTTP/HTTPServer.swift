@@ -32,8 +32,8 @@ package final class HTTPServer: Sendable {
     private let identifiesProcesses: Bool
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// A mutex, because the acceptor counts new connections, every loop counts ended ones, and
-    /// callers may replace the limits.
+    /// It is a mutex, because the acceptor counts new connections, every loop counts ended ones,
+    /// and callers may replace the limits.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -8,8 +8,8 @@ final class LoopConnections: @unchecked Sendable {
     /// How long an idle connection stays open while the server stops, so that a request on its way
     /// gets an answer instead of a reset.
     static let lastMoment = Duration.milliseconds(50)
-    /// The same for a connection without a request so far: its first one is probably on its way,
-    /// and may be a POST.
+    /// How long a connection without a request so far stays open: its first one is probably on its
+    /// way, and may be a POST.
     static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false

@@ -2,7 +2,7 @@ internal import Glibc
 internal import Reactor
 
 extension ProxyHeader {
-    /// Why a connection has no header.
+    /// The reason why a connection has no header.
     enum Failure: Error {
         case malformed
         /// The connection ended, or the time.

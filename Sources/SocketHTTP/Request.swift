@@ -1,5 +1,5 @@
-/// One request, as a handler sees it. It stays on the loop of its connection. A class, so that
-/// passing it on does not copy its parts.
+/// One request, as a handler sees it. It stays on the loop of its connection. It is a class, so
+/// that passing it on does not copy its parts.
 package final class Request {
     package let head: RequestHead
     package let body: RequestBody

@@ -71,7 +71,7 @@ struct RequestParts: Sendable {
     static func lengthBit(_ count: Int) -> UInt64 { 1 &<< UInt64(min(count, 63)) }
 }
 
-/// A request's line and fields. Strings are made only of the parts that are read.
+/// A request's line and fields. It makes strings only of the parts that a caller reads.
 ///
 /// The head is a class, because many functions pass it on.
 package final class RequestHead: Sendable {

@@ -14,8 +14,8 @@ package struct ServerLimits: Sendable, Hashable {
     package var headerCount: Int
     /// The body, unless the handler asks for another limit: 413.
     package var bodyBytes: Int
-    /// From the start of the connection, or from the first byte of a request, to the end of its
-    /// fields.
+    /// The time from the start of the connection, or from the first byte of a request, to the end
+    /// of the request's fields.
     package var headerTimeout: Duration
     /// From the handler's request for the body to its end.
     package var bodyTimeout: Duration

@@ -4,7 +4,7 @@ package import Reactor
 /// The server's side of a TLS connection.
 ///
 /// After a write that returned `nil`, the caller must try again with the same bytes, as some of
-/// them may already be encrypted. On the loop only.
+/// them may already be encrypted. Use it on the loop only.
 package final class TLSStream: ByteStream {
     package let socket: SocketStream
 
@@ -48,8 +48,8 @@ package final class TLSStream: ByteStream {
             self.wire.beginTurn()
             let result = SSL_do_handshake(self.session)
             let needsMore = SSL_get_error(self.session, result) == SSL_ERROR_WANT_READ
-            // Before any wait: the error queue belongs to the thread, and other streams use it
-            // during the wait.
+            // This comes before any wait: the error queue belongs to the thread, and other streams
+            // use it during the wait.
             let failure = result == 1 || needsMore ? nil : self.handshakeFailure()
             while try !self.wire.flush() { try await self.socket.waitToWrite(until: deadline) }
             if let failure { throw failure }

@@ -5,7 +5,7 @@ internal import Reactor
 ///
 /// `unsent` keeps the bytes that the socket does not take. So OpenSSL never stops in the middle of
 /// a record. A read that makes OpenSSL answer, for instance to a key update, never waits for a
-/// write. On the loop only.
+/// write. Use it on the loop only.
 final class TLSWire {
     /// More bytes than one write of the stream can leave unsent; only a peer that sends and never
     /// reads exceeds it.

@@ -32,7 +32,7 @@ struct Story {
         let providers = try Providers(folder: self.folder)
         let settings = [
             "SERVER_LISTEN": "127.0.0.1:0", "DATABASE": "\(self.folder)/sealpost.db",
-            "KEYRING": "\(self.folder)/keyring", "SIGNING_KEYS": "\(self.folder)/signing-keys", "LOG_LEVEL": "warning",
+            "KEYS": self.folder, "LOG_LEVEL": "warning",
         ]
         let configuration = try Configuration.load(
             file: providers.writeConfiguration(),

@@ -50,7 +50,7 @@ package final class ProtocolPeer: Sendable {
         return try await body(peer)
     }
 
-    /// Does the same with a client.
+    /// Answers while `body` runs with a client.
     @discardableResult
     package static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -95,7 +95,7 @@ package final class ProtocolPeer: Sendable {
 
 /// Passes requests to the peer whose host they name.
 private final class PeerProtocol: URLProtocol {
-    /// Peers by their host. A lock, because sessions call from queues of their own.
+    /// Peers by their host. A lock protects it, because sessions call from queues of their own.
     static let peers = Locked<[String: ProtocolPeer]>([:])
     private var isHeld = false
 

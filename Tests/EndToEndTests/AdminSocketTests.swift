@@ -102,6 +102,34 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
+    /// Kubernetes does that at each mount of a volume with `fsGroup`.
+    @Test func theUsualFolderIsClosedAgainAtTheStart() throws {
+        var socket = self.socket
+        socket.isUsual = true
+        let folder = self.folder.file("admin")
+        _ = try socket.listen()
+        try FileManager.default.setAttributes([.posixPermissions: 0o2770], ofItemAtPath: folder)
+        let open = try socket.listen()
+        #expect(try self.mode(folder) == 0o700)
+        let connection = try #require(try socket.connect())
+        close(connection)
+        withExtendedLifetime(open) {}
+    }
+
+    @Test func aLinkInPlaceOfTheUsualFolderKeepsItsTargetsMode() throws {
+        let target = self.folder.file("elsewhere")
+        try FileManager.default.createDirectory(
+            atPath: target,
+            withIntermediateDirectories: false,
+            attributes: [.posixPermissions: 0o755]
+        )
+        try FileManager.default.createSymbolicLink(atPath: self.folder.file("admin"), withDestinationPath: target)
+        var socket = self.socket
+        socket.isUsual = true
+        #expect(throws: AdminSocketError.self) { _ = try socket.listen() }
+        #expect(try self.mode(target) == 0o755)
+    }
+
     @Test(arguments: [
         ("{}", "var/admin/sealpost.sock"), ("database: /srv/push/a.db", "/srv/push/admin/sealpost.sock"),
         ("database: a.db", "admin/sealpost.sock"),

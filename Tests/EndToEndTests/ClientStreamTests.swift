@@ -13,7 +13,7 @@ import Testing
         try await Stack.run { configuration in
             // The stream sender, which exists if no other is configured.
             configuration.senders = Configuration().senders
-            configuration.streamHeartbeat = .milliseconds(100)
+            configuration.server.streamHeartbeat = .milliseconds(100)
             configuration.quotas = [:]
         } _: { stack in
             try await body(stack)

@@ -56,7 +56,7 @@ import Testing
     @Test func theClockFileIsNextToTheTimelineWithPostgreSQL() {
         var configuration = Configuration()
         configuration.place = Configuration.place(of:)
-        (configuration.database, configuration.timeline) = ("postgres://db/sealpost", "/var/lib/sealpost/timeline")
+        (configuration.database, configuration.keys) = ("postgres://db/sealpost", "/var/lib/sealpost")
         #expect(configuration.clockFile.path == "/var/lib/sealpost/timeline.clock")
     }
 

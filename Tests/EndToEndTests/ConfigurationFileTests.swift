@@ -42,7 +42,7 @@ import Testing
     /// Also for errors of the start, which know only the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
-        (["KEYRING": ""], "SEALPOST_KEYRING: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
+        (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
         (["LOG_FILE": "/none/log"], "SEALPOST_LOG_FILE: /none/log cannot be opened"),
         (
             ["SENDERS_FCM_TYPE": "fcm", "SENDERS_FCM_SERVICEACCOUNT": "none.json"],

@@ -55,8 +55,8 @@ import Testing
         var configuration = Configuration()
         configuration.listen = row.listen
         configuration.trustedProxies = row.proxies
-        configuration.identityHeader = row.identityHeader
-        configuration.names = row.names
+        configuration.server.identityField = row.identityHeader.flatMap(IdentityField.init)
+        configuration.server.names = Set(row.names)
         if row.hasTLS { configuration.tls = .init(identity: .init(certificate: "c", privateKey: "k")) }
         let risks = configuration.risks
         #expect(risks.filter { $0.grade == .warned }.map(\.key) == row.warned)

@@ -53,7 +53,7 @@ import Testing
             topic: "o",
             envelope: .alert(placeholder)
         )
-        #expect(configuration.senders == [Platform("a"): .apns(apns)])
+        #expect(configuration.senders == [Platform("a"): .apns(apns), Platform("stream"): .stream])
     }
 
     /// A service of the name `sealpost`, and one of the name `sealpost-db`.
@@ -91,6 +91,7 @@ import Testing
                 "SEALPOST_SENDERS_APNS_KEYID": "i", "SEALPOST_SENDERS_APNS_TEAMID": "t",
                 "SEALPOST_SENDERS_APNS_TOPIC": "o", "SEALPOST_SENDERS_APNS_ENVELOPE": "alert",
                 "SEALPOST_SENDERS_APNS_ALERT_SOUND": "ding", "SEALPOST_SENDERS_APNS_BACKGROUNDINTERVAL": "5m",
+                "SEALPOST_SENDERS_APNS_LOOKINTERVAL": "20m", "SEALPOST_SENDERS_APNS_BADGE": "unread",
                 "SEALPOST_SENDERS_OWN_HOOK_TYPE": "webhook", "SEALPOST_SENDERS_OWN_HOOK_URL": "https://h.example/",
                 "SEALPOST_SENDERS_OWN_HOOK_SECRETFILE": "s", "SEALPOST_SENDERS_OWN_HOOK_DIRECT": "true",
                 "SEALPOST_APPS_BANK_SENDERS_STREAM_TYPE": "stream",
@@ -106,17 +107,17 @@ import Testing
             topic: "o",
             envelope: .alert(placeholder)
         )
-        apns.backgroundInterval = 300
+        (apns.backgroundInterval, apns.lookInterval, apns.sendsUnread) = (300, 1200, true)
         let bank = try #require(AppName("bank"))
         #expect(
             configuration.senders == [
                 Platform("apns"): .apns(apns),
                 Platform("own_hook"): .webhook(.init(url: "https://h.example/", secretFile: "s")),
-                Platform("stream", of: bank): .stream,
+                Platform("stream"): .stream, Platform("stream", of: bank): .stream,
             ]
         )
         #expect(configuration.directSenders == [Platform("own_hook")])
-        #expect(configuration.alerts.templates["visit"]?.texts == [.bodyKey: "VISIT"])
+        #expect(configuration.server.alerts.templates["visit"]?.texts == [.bodyKey: "VISIT"])
     }
 
     /// `SEALPOST_SENDERS_MY_APNS_TYPE` overrides the type of the file's sender and makes none.
@@ -127,28 +128,68 @@ import Testing
             "SEALPOST_SENDERS_MY_HOOK_SECRETFILE": "s",
         ]
         let senders = try self.load(yaml, environment: environment).senders
-        #expect(senders == [Platform("my-hook"): .webhook(.init(url: "u", secretFile: "s"))])
+        let webhook = SenderConfiguration.webhook(.init(url: "u", secretFile: "s"))
+        #expect(senders == [Platform("my-hook"): webhook, Platform("stream"): .stream])
+    }
+
+    /// Only three keys differ between the operators of two apps on Apple's devices, and one
+    /// between those of two apps on Android.
+    @Test func aSenderNeedsOnlyTheKeysThatDiffer() throws {
+        let file = "/keys/AuthKey_ABC123DEFG.p8"
+        let apns = SenderConfiguration.APNs(
+            keyFile: file,
+            keyID: "ABC123DEFG",
+            teamID: "t",
+            topic: "o",
+            envelope: .alert(AlertPlaceholder())
+        )
+        let fcm = SenderConfiguration.FCM(credentials: .file("a.json"))
+        let expected = [
+            Platform("apns"): SenderConfiguration.apns(apns), Platform("fcm"): .fcm(fcm), Platform("stream"): .stream,
+        ]
+        let yaml = "senders: {apns: {keyFile: \(file), teamID: t, topic: o}, fcm: {serviceAccount: a.json}}"
+        #expect(try self.load(yaml).senders == expected)
+        let environment = [
+            "SEALPOST_SENDERS_APNS_KEYFILE": file, "SEALPOST_SENDERS_APNS_TEAMID": "t",
+            "SEALPOST_SENDERS_APNS_TOPIC": "o", "SEALPOST_SENDERS_FCM_SERVICEACCOUNT": "a.json",
+        ]
+        #expect(try Configuration.load(file: nil, environment: environment).senders == expected)
+    }
+
+    /// The name `apns-sandbox` begins like the key `apns.sandbox`.
+    @Test func aVariableBelongsToTheSenderWithTheLongestName() throws {
+        let environment = [
+            "SEALPOST_SENDERS_APNS_SANDBOX_TYPE": "webhook", "SEALPOST_SENDERS_APNS_SANDBOX_URL": "u",
+            "SEALPOST_SENDERS_APNS_SANDBOX_SECRETFILE": "s", "SEALPOST_SENDERS_STREAM": "null",
+        ]
+        let senders = try Configuration.load(file: nil, environment: environment).senders
+        #expect(senders == [Platform("apns_sandbox"): .webhook(.init(url: "u", secretFile: "s"))])
+    }
+
+    @Test(arguments: [
+        ("", ["stream"]), ("senders: {webpush: {subject: a}}", ["stream", "webpush"]),
+        ("senders: {stream: null, webpush: {subject: a}}", ["webpush"]), ("senders: {stream: {}}", ["stream"]),
+        ("senders: {stream: null, own: {type: stream}}", ["own"]), ("senders: {stream: null}", []),
+    ])
+    func theStreamStaysUnlessItIsNull(yaml: String, names: [String]) throws {
+        #expect(try self.load(yaml).senders.keys.map(\.name).sorted() == names)
     }
 
     @Test func aSenderOfTheEnvironmentNeedsItsType() throws {
         let error = #expect(throws: ConfigurationError.self) {
-            try Configuration.load(file: nil, environment: ["SEALPOST_SENDERS_APNS_KEYFILE": "k"])
+            try Configuration.load(file: nil, environment: ["SEALPOST_SENDERS_IOS_KEYFILE": "k"])
         }
-        let hint = "unset it or correct its name, or set the sender's type, such as SEALPOST_SENDERS_APNS_TYPE"
-        #expect(
-            "\(try #require(error))" == "SEALPOST_SENDERS_APNS_KEYFILE: unknown environment variable; \(hint)"
-        )
+        let hint = "unset it or correct its name, or set the sender's type, such as SEALPOST_SENDERS_OWN_TYPE"
+        #expect("\(try #require(error))" == "SEALPOST_SENDERS_IOS_KEYFILE: unknown environment variable; \(hint)")
     }
 
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["SERVER_LISTEN": "[]"], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["SERVER_LISTEN": " , "], "SEALPOST_SERVER_LISTEN: needs at least one address"),
-        (["KEYRING": ""], "SEALPOST_KEYRING: must not be empty; leave it out for the default"),
+        (["KEYS": ""], "SEALPOST_KEYS: must not be empty; leave it out for the default"),
         (["DATABASE": ""], "SEALPOST_DATABASE: must not be empty"),
-        (["DATABASE": "mysql://h/d"], "SEALPOST_DATABASE: "), (["DAYKEYS": ""], "SEALPOST_DAYKEYS: must not be empty"),
-        (["TIMELINE": ""], "SEALPOST_TIMELINE: must not be empty"),
-        (["SIGNING_KEYS": ""], "SEALPOST_SIGNING_KEYS: must not be empty"),
+        (["DATABASE": "mysql://h/d"], "SEALPOST_DATABASE: "),
         (["LOG_FILE": ""], "SEALPOST_LOG_FILE: must not be empty"),
         (["SENDERS_APNS_TYPE": "apns"], "SEALPOST_SENDERS_APNS_KEYFILE: is missing"),
         (["SERVER_PROXYPROTOCOL": "true"], "SEALPOST_SERVER_PROXYPROTOCOL: it needs trustedProxies"),
@@ -197,7 +238,7 @@ import Testing
             return
         }
         let configuration = try self.load(yaml)
-        #expect(configuration.sessionExpiresIn == seconds)
+        #expect(configuration.server.sessionLifetime == .seconds(seconds))
         #expect(configuration.limits.idleTimeout == .seconds(120))
         #expect(configuration.auditKept == .seconds(2_592_000))
     }
@@ -212,7 +253,7 @@ import Testing
         ("server: {listen: localhost}", "server.listen: \"localhost\" must be a numeric address and a port"),
         ("server: {listen: []}", "server.listen: needs at least one address, such as 127.0.0.1:8080"),
         ("server: {listen: ''}", "server.listen: \"\" must be a numeric address and a port"),
-        ("keyring: ''", "keyring: must not be empty; leave it out for the default"),
+        ("keys: ''", "keys: must not be empty; leave it out for the default"),
         ("database: ''", "database: must not be empty"), ("log: {file: ''}", "log.file: must not be empty"),
         ("server: {listen: [[1]]}", "server.listen: must be a list of texts"),
         (
@@ -243,7 +284,6 @@ import Testing
         ("passwords: {memory: 1048577}", "passwords.memory: must be a whole number from 8 to 1048576"),
         ("passwords: {passes: 1}", "passwords.memory: must be at least 19456 with 2 passes"),
         ("passwords: {passes: 65}", "passwords.passes: must be a whole number from 1 to 64"),
-        ("passwords: {lanes: 0}", "passwords.lanes: must be a whole number from 1 to 16"),
         ("passwords: {rounds: 2}", ":1: passwords.rounds: is not known here"),
         ("server: 5", "server: must be a mapping"),
         ("quotas: {device: 5}", "quotas.device: must be a mapping"),
@@ -254,9 +294,11 @@ import Testing
         ("senders: {x: {type: pigeon}}", "senders.x.type: must be one of apns, fcm, wns, webpush, webhook, stream"),
         ("senders: {x: {type: apns, keyID: a}}", "senders.x.keyFile: is missing"),
         (
-            "senders: {x: {type: apns, keyFile: k, keyID: i, teamID: t, topic: o}}",
-            "senders.x.envelope: choose alert (shown at once"
+            "senders: {x: {type: apns, keyFile: k.p8, teamID: t, topic: o}}",
+            "senders.x.keyID: is missing, and the name of the keyFile, AuthKey_….p8, does not have it"
         ),
+        ("senders: {apns: {keyFile: k, keyID: i, topic: o}}", "senders.apns.teamID: is missing"),
+        ("senders: {apns: {type: pigeon}}", "senders.apns.type: must be one of apns, fcm"),
         (
             "senders: {x: {type: fcm, serviceAccount: a, apple: voip}}",
             "senders.x.apple: must be one of alert, background"
@@ -412,14 +454,14 @@ import Testing
     }
 
     @Test func alertsAllowOnlyTheListedValues() throws {
-        #expect(try self.load("").alerts == AlertPolicy())
+        #expect(try self.load("").server.alerts == AlertPolicy())
         let yaml = """
             alerts:
               allowed: {titleKeys: [A, B], interruptionLevels: passive, badge: 5}
               templates: {visit: {bodyKey: VISIT, channel: visits, toastText: A visit}}
               criticalPublishers: [ward]
             """
-        let policy = try self.load(yaml).alerts
+        let policy = try self.load(yaml).server.alerts
         #expect(policy.allows("B", as: .titleKey) && policy.allows("passive", as: .interruptionLevel))
         #expect(!policy.allows("C", as: .titleKey) && !policy.allows("VISIT", as: .bodyKey))
         #expect(policy.criticalPublishers == [try #require(Username("ward"))])
@@ -429,7 +471,7 @@ import Testing
         template.toastText = "A visit"
         #expect(policy.templates == ["visit": template])
         let environment = ["SEALPOST_ALERTS_ALLOWED_BADGE": "7", "SEALPOST_ALERTS_ALLOWED_TITLEKEYS": "[C]"]
-        let overridden = try self.load(yaml, environment: environment).alerts
+        let overridden = try self.load(yaml, environment: environment).server.alerts
         #expect(overridden.allows(badge: 7) && overridden.allows("C", as: .titleKey))
         #expect(!overridden.allows("A", as: .titleKey))
     }
@@ -442,7 +484,7 @@ import Testing
         placeholder.sound = nil
         var fcm = SenderConfiguration.FCM(credentials: .file("a"))
         fcm.android = .notification(placeholder)
-        #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+        #expect(try self.load(yaml).senders[Platform("x")] == .fcm(fcm))
     }
 
     @Test func credentialsOfTheMachineNeedNoFile() throws {
@@ -450,7 +492,23 @@ import Testing
         fcm.projectID = "p"
         fcm.allowedHosts = ["sts.example"]
         let yaml = "senders: {x: {type: fcm, credentials: metadata, projectID: p, allowedHosts: [sts.example]}}"
-        #expect(try self.load(yaml).senders == [Platform("x"): .fcm(fcm)])
+        #expect(try self.load(yaml).senders[Platform("x")] == .fcm(fcm))
+    }
+
+    @Test func oneFolderHasAllFilesThatTheServerMakes() throws {
+        let yaml = "senders: {webpush: {type: webpush, subject: a}}"
+        for keys in ["/k", "/k/"] {
+            let configuration = try self.load(yaml, environment: ["SEALPOST_KEYS": keys])
+            let files = [
+                configuration.keyring, configuration.signingKeys, configuration.dayKeys, configuration.timeline,
+            ]
+            #expect(files == ["/k/keyring", "/k/signing-keys", "/k/day-keys", "/k/timeline"])
+            guard case .webPush(let sender)? = configuration.senders[Platform("webpush")] else {
+                Issue.record("\(configuration.senders)")
+                return
+            }
+            #expect(sender.keyFile == "/k/vapid.pem")
+        }
     }
 
     @Test func eventsAreStoredOnlyIfKeptOrSentToAWebhook() throws {
@@ -467,12 +525,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("memory: 47104, passes: 1", 47_104, 1, 1), ("memory: 7168, passes: 5", 7168, 5, 1),
-        ("memory: 65536, passes: 3, lanes: 4", 65_536, 3, 4), ("passes: 3", 19_456, 3, 1),
+        ("memory: 47104, passes: 1", 47_104, 1), ("memory: 7168, passes: 5", 7168, 5), ("passes: 3", 19_456, 3),
     ])
-    func passwordHashParametersAreConfigurable(yaml: String, memory: Int, passes: Int, lanes: Int) throws {
+    func passwordHashParametersAreConfigurable(yaml: String, memory: Int, passes: Int) throws {
         let configuration = try self.load("passwords: {\(yaml)}")
-        #expect(configuration.passwords == PasswordParameters(memory: memory, passes: passes, lanes: lanes))
+        #expect(configuration.passwords == PasswordParameters(memory: memory, passes: passes, lanes: 1))
     }
 
     @Test(arguments: [
@@ -498,19 +555,20 @@ import Testing
     }
 
     @Test func serverNamesAreNormalized() throws {
-        let names = try self.load("server: {names: [Push.Example, '[2001:db8::1]', 192.0.2.1]}").names
+        let names = try self.load("server: {names: [Push.Example, '[2001:db8::1]', 192.0.2.1]}").server.names
         #expect(names == ["push.example", "[2001:db8::1]", "192.0.2.1"])
         let environment = ["SEALPOST_SERVER_NAMES": "[push.example, localhost]"]
-        #expect(try self.load("", environment: environment).names == ["push.example", "localhost"])
+        #expect(try self.load("", environment: environment).server.names == ["push.example", "localhost"])
     }
 
     @Test func allowedOriginsAreNormalized() throws {
         let fromFile = try self.load("server: {allowedOrigins: [HTTPS://App.example:443, 'capacitor://localhost']}")
-        #expect(fromFile.allowedOrigins.map(\.description) == ["https://app.example", "capacitor://localhost"])
-        let environment = ["SEALPOST_SERVER_ALLOWEDORIGINS": "http://localhost:3000"]
         #expect(
-            try self.load("", environment: environment).allowedOrigins.map(\.description) == ["http://localhost:3000"]
+            Set(fromFile.server.allowedOrigins.map(\.description)) == ["https://app.example", "capacitor://localhost"]
         )
+        let environment = ["SEALPOST_SERVER_ALLOWEDORIGINS": "http://localhost:3000"]
+        let origins = try self.load("", environment: environment).server.allowedOrigins
+        #expect(origins.map(\.description) == ["http://localhost:3000"])
     }
 
     @Test func storageIsLimitedByRole() throws {
@@ -518,9 +576,9 @@ import Testing
             "storage: {device: {devices: 3}, admin: null}",
             environment: ["SEALPOST_STORAGE_PUBLISHER_BYTES": "7"]
         )
-        #expect(configuration.storage[.device] == StorageBounds(devices: 3, notifications: 1000, bytes: 4 << 20))
-        #expect(configuration.storage[.publisher]?.bytes == 7)
-        #expect(configuration.storage[.admin] == nil)
+        #expect(configuration.server.storage[.device] == StorageBounds(devices: 3, notifications: 1000, bytes: 4 << 20))
+        #expect(configuration.server.storage[.publisher]?.bytes == 7)
+        #expect(configuration.server.storage[.admin] == nil)
         #expect(throws: ConfigurationError.self) { try self.load("storage: {device: {notifications: 0}}") }
     }
 
@@ -537,10 +595,10 @@ import Testing
         ("server: {listn: x}", "server.listn: is not known here; did you mean listen?"),
         ("Servr: {}", "Servr: is not known here; did you mean server?"),
         ("listen: 127.0.0.1:1", "listen: is not known here; did you mean server.listen?"),
-        ("server: {handshakeTimeout: 3}", "did you mean server.limits.handshakeTimeout?"),
+        ("server: {headerTimeout: 3}", "did you mean server.limits.headerTimeout?"),
         // Two sections have this key.
         ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
-        ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are lanes, memory, passes"),
+        ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are memory, passes"),
     ])
     func anUnknownKeyIsReportedWithASuggestion(yaml: String, hint: String) throws {
         let folder = try TemporaryFolder()
@@ -597,10 +655,11 @@ import Testing
         var defaults = Configuration()
         defaults.senders = example.senders
         #expect(example.quotas == defaults.quotas)
-        #expect(example.storage == defaults.storage)
+        #expect(example.server.storage == defaults.server.storage)
         // The order of equal dictionaries may differ in print, and the file's original texts are
         // not settings.
-        (defaults.quotas, defaults.storage, defaults.values) = (example.quotas, example.storage, example.values)
+        (defaults.quotas, defaults.values) = (example.quotas, example.values)
+        defaults.server.storage = example.server.storage
         #expect("\(example)" == "\(defaults)")
         let text = try Repository.text(of: "config/sealpost.yaml")
         let keys = try Self.keysAsked().union(AlertMember.allCases.map(\.listKey))
@@ -609,7 +668,7 @@ import Testing
 
     /// Returns the keys that the code reads, extracted from its source.
     private static func keysAsked() throws -> Set<String> {
-        let files = ["Configuration+loading", "Configuration+events"]
+        let files = ["Configuration+loading", "Configuration+server", "Configuration+events"]
         let code = try files.map { try Repository.text(of: "Sources/PushApplication/Configuration/\($0).swift") }
             .joined()
         let calls = code.matches(

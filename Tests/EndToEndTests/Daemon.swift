@@ -17,8 +17,8 @@ struct Daemon: Sendable {
     let process: ChildProcess
     let port: Int
 
-    /// Starts `serve` and waits until it prints its address. `settings` are the ends of
-    /// variables' names.
+    /// Starts `serve` and waits until it prints its address. `settings` are
+    /// environment variables, named without `SEALPOST_`.
     init(
         in folder: TemporaryFolder,
         arguments: [String] = [],
@@ -75,7 +75,7 @@ struct Daemon: Sendable {
         await self.terminated().code
     }
 
-    /// Does the same, and also returns its log since it serves.
+    /// Asks the daemon to end. Returns its exit code, and its log since it serves.
     func terminated() async -> ChildProcess.Ended {
         self.process.signal(SIGTERM)
         return await self.process.end()

@@ -106,16 +106,16 @@ import Testing
         #expect(listed.code == 0 && listed.output.contains("day keys  encrypt payloads\n"), "\(listed.output)")
         #expect(listed.output.contains("var/day-keys  from 20"), "\(listed.output)")
         let good = try await run("doctor")
-        #expect(good.output.contains("ok   day.keys"), "\(good.output)")
+        #expect(good.output.contains("ok   day-keys"), "\(good.output)")
 
         try FileManager.default.moveItem(atPath: file, toPath: self.folder.file("kept"))
         let (served, looked, keys) = (try await run("serve"), try await run("doctor"), try await run("keys", "list"))
         #expect(served.code == 78 && served.errors.contains("copy it from another server"), "\(served.errors)")
-        #expect(looked.output.contains("fail day.keys"), "\(looked.output)")
+        #expect(looked.output.contains("fail day-keys"), "\(looked.output)")
         #expect(keys.code == 78 && keys.output.contains("missing"), "\(keys.output) \(keys.errors)")
 
         // A restored older copy continues from its own day.
         try FileManager.default.moveItem(atPath: self.folder.file("kept"), toPath: file)
-        #expect(try await run("doctor").output.contains("ok   day.keys"))
+        #expect(try await run("doctor").output.contains("ok   day-keys"))
     }
 }

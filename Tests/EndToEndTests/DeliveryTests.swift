@@ -215,8 +215,8 @@ import Testing
         try await Stack.run {
             var template = PushAlert()
             template[.bodyKey] = "APPOINTMENT_BODY"
-            $0.alerts.templates = ["appointment": template]
-            $0.alerts.largestBadge = 99
+            $0.server.alerts.templates = ["appointment": template]
+            $0.server.alerts.largestBadge = 99
             guard case .apns(var apns) = $0.senders[Platform("apns")] else { return }
             apns.envelope = .alert(AlertPlaceholder())
             $0.senders[Platform("apns")] = .apns(apns)

@@ -19,8 +19,7 @@ import Testing
     init() throws {
         self.folder = try TemporaryFolder()
         self.configuration.database = self.folder.file("sealpost.db")
-        self.configuration.keyring = self.folder.file("keyring")
-        self.configuration.signingKeys = self.folder.file("signing-keys")
+        self.configuration.keys = self.folder.path
     }
 
     /// Makes a database and a keyring, as a first start does.
@@ -43,9 +42,10 @@ import Testing
                 == "ok   database: \(self.configuration.database) is intact and up to date"
         )
         #expect(findings["keyring"]?.grade == .ok)
-        #expect(findings["signing.keys"]?.grade == .warn, "made by the server only")
+        #expect(findings["senders.stream"]?.text == "needs no credentials")
+        #expect(findings["signing-keys"]?.grade == .warn, "made by the server only")
         #expect(findings["clock"]?.grade == .ok)
-        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing.keys", "database", "senders.stream"])
+        #expect(Set(findings.keys) == ["clock", "disk", "keyring", "signing-keys", "database", "senders.stream"])
     }
 
     @Test func doctorCreatesNothingBeforeTheFirstStart() async throws {
@@ -58,11 +58,11 @@ import Testing
     @Test func signingKeysAreChecked() async throws {
         try await self.prepare()
         let keys = try SigningKeyFile(self.configuration.signingKeys).loadOrCreate()
-        let finding = try #require(try await self.examine()["signing.keys"])
+        let finding = try #require(try await self.examine()["signing-keys"])
         #expect(finding.grade == .ok)
         #expect(finding.text.contains(keys.keys[0].key.id))
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: self.configuration.signingKeys)
-        #expect(try await self.examine()["signing.keys"]?.grade == .fail)
+        #expect(try await self.examine()["signing-keys"]?.grade == .fail)
     }
 
     /// A file's mode, and the doctor's finding.
@@ -116,7 +116,7 @@ import Testing
         self.configuration.listen = ["0.0.0.0:0"]
         #expect(try await self.examine()["server.listen"]?.grade == .warn)
         self.configuration.trustedProxies = ["0.0.0.0/0"]
-        self.configuration.identityHeader = "X-User"
+        self.configuration.server.identityField = IdentityField("X-User")
         let findings = try await self.examine()
         #expect(findings["server.trustedProxies"]?.grade == .fail)
         #expect(findings["server.names"]?.grade == .fail)
@@ -248,15 +248,27 @@ import Testing
         #expect(doctor.findings(in: full).map(\.description) == ["fail server: the disk is full"])
     }
 
+    @Test func aLaneThatItsSenderHasNoLongerIsReported() throws {
+        let json = #"""
+            {"StartedAt":"S","Troubles":[],"Lanes":[{"Name":"stream","Pending":9,"HasSender":true,"Pause":null},
+            {"Name":"stream/old","Pending":2,"HasSender":false,"Pause":null},
+            {"Name":"stream/empty","Pending":0,"HasSender":false,"Pause":null},
+            {"Name":"gone","Pending":1,"HasSender":false,"Pause":null}]}
+            """#
+        let findings = Doctor(configuration: self.configuration).findings(in: try JSONValue(reading: Array(json.utf8)))
+        let end = "which has no sender; configure the sender again, or they expire"
+        #expect(findings.map(\.description) == ["warn senders.stream: 2 pushes wait in the lane stream/old, \(end)"])
+    }
+
     @Test func anAllowedOriginWithoutTLSIsWarnedAbout() async throws {
         var doctor = self
         let origins = ["https://app.example", "http://localhost:3000", "http://app.example"]
-        doctor.configuration.allowedOrigins = origins.compactMap { WebOrigin($0) }
+        doctor.configuration.server.allowedOrigins = Set(origins.compactMap { WebOrigin($0) })
         let finding = try #require(try await doctor.examine()["server.allowedOrigins"])
         #expect(finding.grade == .warn)
         #expect(finding.text.hasPrefix("http://app.example has no TLS"), "\(finding)")
         #expect(doctor.configuration.risks.count == 1)
-        doctor.configuration.allowedOrigins.removeLast()
+        doctor.configuration.server.allowedOrigins = Set(origins.dropLast().compactMap { WebOrigin($0) })
         #expect(try await doctor.examine()["server.allowedOrigins"] == nil)
     }
 

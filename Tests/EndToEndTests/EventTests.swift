@@ -154,8 +154,7 @@ import Testing
     @Test func doctorTriesTheReceiver() async throws {
         var configuration = Configuration()
         configuration.database = self.folder.file("sealpost.db")
-        configuration.keyring = self.folder.file("keyring")
-        configuration.signingKeys = self.folder.file("signing-keys")
+        configuration.keys = self.folder.path
         configuration.events = self.events
         let doctor = Doctor(configuration: configuration)
         @Sendable func findings(online: Bool) async throws -> [Finding] {

@@ -60,8 +60,8 @@ struct Exchange: Sendable {
         ].joined(separator: "\t")
     }
 
-    /// Returns each request in place of each call. Where time is short, only some requests with
-    /// the call's credentials.
+    /// Returns the exchanges in which a proxy answers the call with the answer to another request.
+    /// Without all proxies they are only some, with the call's own credentials.
     static func all(of call: Call, _ id: Int64, registration: String) -> [Exchange] {
         let (method, path) = call.request(id)
         let target = call == .sync ? "\(path)?limit=500" : path

@@ -31,6 +31,22 @@ import Testing
         for file in ["tls.crt", "tls.key"] { try folder.writeSecret(text, to: "\(name)/\(file)") }
     }
 
+    @Test func aChangedCredentialTakesEffectAndABrokenOneIsReportedOnce() async throws {
+        let log = LogRecorder(logLevel: .info)
+        try await Stack.run(log: log) { stack in
+            let service = FileWatchService(parts: stack.application.parts)
+            let other = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
+            for text in ["no key", other] {
+                try stack.folder.writeSecret(text, to: "AuthKey.p8")
+                for _ in 0..<4 { await service.findChanges() }
+            }
+        }
+        let lines = log.lines.filter { $0.contains("credential") }
+        #expect(lines.count == 2, "\(lines)")
+        #expect(lines.first?.hasPrefix("error credential reload failed; the old credentials stay in use ") == true)
+        #expect(lines.last == "info credentials reloaded sender=apns")
+    }
+
     @Test func filesInAReplacedFolderAreReadOnce() throws {
         #expect(self.files.findChanges() == [])
         try Self.write("second", to: "..2", in: self.folder)
@@ -63,21 +79,5 @@ import Testing
         try Self.write("after a signal", to: "..1", in: self.folder)
         self.files.recordRead()
         #expect([self.files.findChanges(), self.files.findChanges()] == [[], []])
-    }
-
-    @Test func aChangedCredentialTakesEffectAndABrokenOneIsReportedOnce() async throws {
-        let log = LogRecorder(logLevel: .info)
-        try await Stack.run(log: log) { stack in
-            let service = FileWatchService(parts: stack.application.parts)
-            let other = try APNsSimulator(authority: TestAuthority()).credentials.privateKey
-            for text in ["no key", other] {
-                try stack.folder.writeSecret(text, to: "AuthKey.p8")
-                for _ in 0..<4 { await service.findChanges() }
-            }
-        }
-        let lines = log.lines.filter { $0.contains("credential") }
-        #expect(lines.count == 2, "\(lines)")
-        #expect(lines.first?.hasPrefix("error credential reload failed; the old credentials stay in use ") == true)
-        #expect(lines.last == "info credentials reloaded sender=apns")
     }
 }

@@ -19,7 +19,7 @@ import Testing
     init() throws {
         self.folder = try TemporaryFolder()
         self.configuration.database = self.folder.file("var/sealpost.db")
-        self.configuration.keyring = self.folder.file("var/keyring")
+        self.configuration.keys = self.folder.file("var")
     }
 
     /// Stores `count` payloads, each with its own number as text.
@@ -246,7 +246,7 @@ import Testing
     /// The units make everything except the service's folder read-only.
     @Test(.enabled(if: geteuid() == 0))
     func theCommandChangesAKeyringThatTheServerCannotWrite() async throws {
-        let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_KEYRING": "keys/keyring"]
+        let settings = ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0", "SEALPOST_KEYS": "keys"]
         func keys(_ arguments: String...) async throws -> ChildProcess.Ended {
             try await Daemon.run(["keys"] + arguments, in: self.folder, environment: settings)
         }
@@ -293,8 +293,6 @@ import Testing
         var configuration = self.configuration
         configuration.database = try PostgreSQLCluster.shared.newDatabaseText()
         configuration.place = Configuration.place(of:)
-        configuration.dayKeys = self.folder.file("var/day-keys")
-        configuration.timeline = self.folder.file("var/timeline")
         let keyring = LocalKeyring(configuration: configuration)
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))

@@ -16,6 +16,17 @@ import Testing
         )
     }
 
+    @Test func aFlushWritesAllLinesInOrder() throws {
+        let pipe = try UnreadPipe()
+        let writer = LogWriter(descriptor: pipe.endForEver())
+        for number in 0..<1000 { writer.write(Self.line(number)) }
+        writer.flush(within: .seconds(30))
+        let text = String(decoding: pipe.readSome(), as: UTF8.self)
+        let numbers = text.matches(of: /line (\d+)\n/).map { Int($0.output.1) }
+        #expect(numbers == Array(0..<1000))
+        #expect(writer.dropped == 0)
+    }
+
     @Test func theLastQuarterOfTheQueueIsForWarningsAndErrors() {
         var queue = LogQueue()
         let kept = (0..<LogQueue.maximumLines).count { queue.add(Self.line($0)) }
@@ -36,17 +47,6 @@ import Testing
         #expect(kept == 10)
         let isTaken = queue.add(Self.line(0, level: .error, size: LogQueue.maximumBytes))
         #expect(!isTaken)
-    }
-
-    @Test func aFlushWritesAllLinesInOrder() throws {
-        let pipe = try UnreadPipe()
-        let writer = LogWriter(descriptor: pipe.endForEver())
-        for number in 0..<1000 { writer.write(Self.line(number)) }
-        writer.flush(within: .seconds(30))
-        let text = String(decoding: pipe.readSome(), as: UTF8.self)
-        let numbers = text.matches(of: /line (\d+)\n/).map { Int($0.output.1) }
-        #expect(numbers == Array(0..<1000))
-        #expect(writer.dropped == 0)
     }
 
     @Test func aStalledFlushTimesOutAndDroppedLinesAreReported() throws {

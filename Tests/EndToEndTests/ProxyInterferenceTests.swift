@@ -96,7 +96,8 @@ import Testing
 }
 
 extension Interferer.Sign {
-    /// Does the same where the harm begins when the daemon is gone: repeats an earlier fetch.
+    /// Expects the client to notice interference that begins when the daemon is gone: repeats an
+    /// earlier fetch.
     fileprivate func expectToBeSeenWithoutDaemon(_ visit: Visit) async throws {
         _ = try await visit.site.curl(
             "/api/notifications/\(visit.id)?curl",

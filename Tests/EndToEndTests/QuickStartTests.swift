@@ -43,7 +43,7 @@ import Testing
         let text = try Repository.text(of: "README.md")
         let block = try #require(text.firstMatch(of: /<!-- init -->\n```bash\n((?s).*?)```/)).output.1
         let script = block.replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
-            .replacing(/sealpost serve .*/) { "\($0.output) &" }
+            .replacing(/sealpost serve.*/) { "\($0.output) &" }
         let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
         let ask = "curl --silent --retry 9 --retry-connrefused --retry-delay 1 --user 'boss:correct horse battery'"
         let ended = try await ChildProcess(

@@ -55,8 +55,7 @@ import Testing
     private func errors(of file: String) async -> [String] {
         do {
             var configuration = try Configuration.load(file: file, environment: [:])
-            configuration.keyring = self.folder.file("keyring")
-            configuration.signingKeys = self.folder.file("signing-keys")
+            configuration.keys = self.folder.path
             configuration.database = self.folder.file("sealpost.db")
             return try await Doctor(configuration: configuration).examine(online: false)
                 .filter { $0.grade == .fail }.map(\.text)

@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test func aSessionLastsAsConfigured() async throws {
-        try await Stack.run(configure: { $0.sessionExpiresIn = 3600 }) { stack in
+        try await Stack.run(configure: { $0.server.sessionLifetime = .seconds(3600) }) { stack in
             let client = PushClient(
                 server: stack.server,
                 credentials: .basic(username: "alice", password: Stack.password),

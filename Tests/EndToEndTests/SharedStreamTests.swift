@@ -21,13 +21,13 @@ import Testing
             configuration.database = database
             configuration.senders = Configuration().senders
             // No stream ends because of a heartbeat.
-            configuration.streamHeartbeat = .seconds(3600)
+            configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
             var configuration = Configuration()
             configuration.database = database
             configuration.place = Configuration.place(of:)
-            configuration.dayKeys = stack.folder.file("day-keys")
+            configuration.keys = stack.folder.path
             let other = try configuration.storePlace.open(keyring)
             let loop = try EventLoop(index: 0)
             try await withTaskExecutorPreference(loop) {
@@ -39,6 +39,46 @@ import Testing
                 try await client.end()
                 let id = try await streams.post(as: "mallory")
                 #expect(try await bystander.event().hasPrefix("id: \(id) "))
+            }
+            loop.stop()
+            await other.close()
+        }
+    }
+
+    @Test func aChangeAtAnotherServerReachesAStream() async throws {
+        let database = try PostgreSQLCluster.shared.newDatabaseText()
+        try await Stack.run { configuration in
+            configuration.database = database
+            configuration.senders = Configuration().senders
+            configuration.streamHeartbeat = .seconds(3600)
+        } _: { stack in
+            let keyring = try KeyringFile(stack.folder.file("keyring")).load()
+            var configuration = Configuration()
+            configuration.database = database
+            configuration.place = Configuration.place(of:)
+            configuration.dayKeys = stack.folder.file("day-keys")
+            var options = StoreOptions()
+            options.streamLanes = ["stream", "stream/look"]
+            options.announcedLanes = options.streamLanes
+            options.looks = ["stream": .seconds(1)]
+            let other = try configuration.storePlace.open(keyring, options)
+            let loop = try EventLoop(index: 0)
+            try await withTaskExecutorPreference(loop) {
+                let streams = StreamTests.Streams(stack: stack, loop: loop)
+                _ = try await streams.register()
+                let client = try await streams.listen()
+                let name = try #require(Username("alice"))
+                let alice = try #require(try await other.makeReader().user(named: name))
+                // The stream's row may be written a moment after its greeting.
+                try await eventually {
+                    try await other.enqueueLooks(
+                        [LookOrder(user: alice.id)],
+                        makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
+                        now: Date()
+                    )
+                }
+                // Without an id the client continues after the last notification.
+                #expect(try await client.event().hasPrefix("data: {\"secureId\":\""))
             }
             loop.stop()
             await other.close()

@@ -91,10 +91,11 @@ struct Site: Sendable {
         try await self.run([Layer(proxy: proxy)], link, body)
     }
 
-    /// Runs all while `body` runs, with `users`. Returns the daemon's log.
+    /// Runs a daemon behind a chain of proxies while `body` runs, with `users`. Returns the
+    /// daemon's log.
     ///
-    /// Clients see the first of the layers. `prepare` may put files into the folder of the last,
-    /// which is also the daemon's.
+    /// Clients connect to the first of the layers. `prepare` may put files into the folder of the
+    /// daemon and the last layer.
     static func run(
         _ layers: [Layer],
         _ link: Link,
@@ -169,7 +170,7 @@ struct Site: Sendable {
         try await self.curl(path, as: user, password: password, port: port, options: options)
     }
 
-    /// Does the same; `curl` must end with `code`. 18 is a truncated answer.
+    /// Sends a request with `curl`, which must end with `code`. 18 is a truncated answer.
     func curl(
         _ path: String,
         as user: String = "alice",

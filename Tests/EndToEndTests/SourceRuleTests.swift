@@ -55,9 +55,9 @@ import Testing
         // A store that a test opens; the program gives each store its clock.
         "Store.swift",
         // Times that expire nothing: logs, certificates, the timeout of a lock, a demonstration,
-        // the time of a key.
+        // the times of a key and of a span.
         "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
-        "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift",
+        "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanRecorder.swift",
     ]
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {

@@ -39,10 +39,7 @@ struct Stack: Sendable {
         var configuration = try Configuration.load(file: providers.writeConfiguration(), environment: [:])
         configuration.listen = ["127.0.0.1:0"]
         configuration.database = folder.file("sealpost.db")
-        configuration.keyring = folder.file("keyring")
-        configuration.timeline = folder.file("timeline")
-        configuration.dayKeys = folder.file("day-keys")
-        configuration.signingKeys = folder.file("signing-keys")
+        configuration.keys = folder.path
         configuration.passwords = Self.passwords
         configure(&configuration)
         let logger = Logger(label: "test") { _ in log }

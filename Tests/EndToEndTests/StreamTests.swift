@@ -67,7 +67,7 @@ import Testing
     ) async throws {
         try await Stack.run { configuration in
             configuration.senders = Configuration().senders
-            configuration.streamHeartbeat = heartbeat
+            configuration.server.streamHeartbeat = heartbeat
             // The remaining quota would be another number in each answer.
             configuration.quotas = [:]
         } _: { stack in

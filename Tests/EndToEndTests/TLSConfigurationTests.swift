@@ -31,7 +31,7 @@ import Testing
             clientCA: paths[2],
             clientCRL: paths[3]
         )
-        let setup = try TLSSetup(tls, handshakeTimeout: .seconds(5), logger: .silent)
+        let setup = try TLSSetup(tls, logger: .silent)
         let names = setup.expiries(at: Date()).map(\.name)
         #expect(names.contains("server.tls.certificate"))
         // The simulated authority issues for an hour in the past and thirty days.

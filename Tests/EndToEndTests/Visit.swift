@@ -69,14 +69,14 @@ struct Visit: Sendable {
         try self.site.client(self.site.server, keys: self.keys, user: user)
     }
 
-    /// Does the same with an earlier session, so that only the call's own request passes the
+    /// Makes a client with an earlier session, so that only the call's own request passes the
     /// proxies.
     func signedInClient(_ user: String = "alice") throws -> PushClient {
         let session = try #require(self.sessions[user])
         return try self.client(.token(session.token, account: user, id: session.account))
     }
 
-    /// Does the same with other credentials.
+    /// Makes a client with other credentials.
     func client(_ credentials: PushClient.Credentials) throws -> PushClient {
         let options = PushClient.Options(testing: self.keys)
         return PushClient(server: try self.site.server, credentials: credentials, options: options)

@@ -29,6 +29,22 @@ import Testing
     /// The requests that register, in contrast to those that only ask.
     private static func registrations(_ peer: ProtocolPeer) -> Int { peer.requests.count { $0.method != "GET" } }
 
+    @Test func registrationIDIsRequestedOnceAndReused() async throws {
+        let store = PushClient.Store.memory
+        try await ProtocolPeer.run(Registry().script, store: store) { peer, client async throws in
+            #expect(client.registrationID == nil)
+            #expect(try await client.register(platform: "apns", handle: "a+b/c d&e=ä", tags: ["news"]) == "id-1")
+            #expect(peer.requests.map(\.method) == ["POST", "PUT"])
+            #expect(peer.requests[0].target == "/api/register?handle=a%2Bb%2Fc%20d%26e%3D%C3%A4")
+            #expect(peer.requests[1].target == "/api/register/id-1")
+            #expect(peer.requests[1].body == #"{"Platform":"apns","Handle":"a+b/c d&e=ä","Tags":["news"]}"#)
+            // A client after a start of the app, with a new handle.
+            #expect(try await peer.client(store: store).register(platform: "apns", handle: "b") == "id-1")
+            #expect(peer.requests.map(\.method) == ["POST", "PUT", "PUT"])
+            #expect(client.registrationID == "id-1")
+        }
+    }
+
     /// A provider has reported that the device is gone, so the server has retired it.
     @Test(arguments: [
         #"[{"Id":"id-2"}]"#, #"[{"Id":"id-1","RetiredAt":"2026-01-01T00:00:00Z"}]"#, "[]",
@@ -55,22 +71,6 @@ import Testing
             // Without an answer the registration stays as it is.
             peer.play { _, _ in .hangUp }
             #expect(try await peer.client(store: store).registerIfNeeded(platform: "apns", handle: "a") == "id-2")
-        }
-    }
-
-    @Test func registrationIDIsRequestedOnceAndReused() async throws {
-        let store = PushClient.Store.memory
-        try await ProtocolPeer.run(Registry().script, store: store) { peer, client async throws in
-            #expect(client.registrationID == nil)
-            #expect(try await client.register(platform: "apns", handle: "a+b/c d&e=ä", tags: ["news"]) == "id-1")
-            #expect(peer.requests.map(\.method) == ["POST", "PUT"])
-            #expect(peer.requests[0].target == "/api/register?handle=a%2Bb%2Fc%20d%26e%3D%C3%A4")
-            #expect(peer.requests[1].target == "/api/register/id-1")
-            #expect(peer.requests[1].body == #"{"Platform":"apns","Handle":"a+b/c d&e=ä","Tags":["news"]}"#)
-            // A client after a start of the app, with a new handle.
-            #expect(try await peer.client(store: store).register(platform: "apns", handle: "b") == "id-1")
-            #expect(peer.requests.map(\.method) == ["POST", "PUT", "PUT"])
-            #expect(client.registrationID == "id-1")
         }
     }
 

@@ -20,6 +20,23 @@ import Testing
         }
     }
 
+    @Test func pushIsForTheAccountOfItsHint() async throws {
+        let (alice, bob) = (try await self.client("alice", id: "a1"), try await self.client("bob", id: "b2"))
+        let none = try await self.client("carol", id: nil)
+        let push = PushMessage(id: 7, accountHint: PushClient.accountHint(of: 7, registration: "b2"))
+        let clients = [alice, none, bob]
+        #expect(PushClient.recipient(of: push, among: clients)?.registrationID == "b2")
+        #expect(bob.isRecipient(of: push) && !alice.isRecipient(of: push) && !none.isRecipient(of: push))
+        // The same hint with another id, a stranger's hint, and no hint.
+        let strange = [
+            PushMessage(id: 8, accountHint: push.accountHint), PushMessage(id: 7, accountHint: "AAAAAAAAAAA"),
+            PushMessage(id: 7, accountHint: ""), PushMessage(id: 7),
+        ]
+        for push in strange { #expect(PushClient.recipient(of: push, among: clients) == nil, "\(push)") }
+        #expect(PushClient.recipient(of: PushMessage(id: 7), among: [alice])?.registrationID == "a1")
+        #expect(PushClient.recipient(of: push, among: []) == nil)
+    }
+
     @Test(arguments: [
         "", "7", "[]", "{}", #"{"secureId":7}"#, #"{"secureId":""}"#, #"{"secureId":"-7"}"#, #"{"secureId":"+7"}"#,
         #"{"secureId":"7 "}"#, #"{"secureId":"99999999999999999999"}"#, #"{"secureId":"٧"}"#,
@@ -48,23 +65,6 @@ import Testing
             try await shared.registerIfNeeded(platform: "apns", handle: "ab01")
             #expect(peer.requests.count == 3)
         }
-    }
-
-    @Test func pushIsForTheAccountOfItsHint() async throws {
-        let (alice, bob) = (try await self.client("alice", id: "a1"), try await self.client("bob", id: "b2"))
-        let none = try await self.client("carol", id: nil)
-        let push = PushMessage(id: 7, accountHint: PushClient.accountHint(of: 7, registration: "b2"))
-        let clients = [alice, none, bob]
-        #expect(PushClient.recipient(of: push, among: clients)?.registrationID == "b2")
-        #expect(bob.isRecipient(of: push) && !alice.isRecipient(of: push) && !none.isRecipient(of: push))
-        // The same hint with another id, a stranger's hint, and no hint.
-        let strange = [
-            PushMessage(id: 8, accountHint: push.accountHint), PushMessage(id: 7, accountHint: "AAAAAAAAAAA"),
-            PushMessage(id: 7, accountHint: ""), PushMessage(id: 7),
-        ]
-        for push in strange { #expect(PushClient.recipient(of: push, among: clients) == nil, "\(push)") }
-        #expect(PushClient.recipient(of: PushMessage(id: 7), among: [alice])?.registrationID == "a1")
-        #expect(PushClient.recipient(of: push, among: []) == nil)
     }
 
     private func client(_ name: String, id: String?) async throws -> PushClient {

@@ -143,8 +143,8 @@ import Testing
                 },
                 options: options
             )
-            // Of two calls one asks and the other waits. Then the second would ask itself, but its
-            // time is over.
+            // The first call asks the app, and the second waits for its result. The second could
+            // then ask the app itself, but its deadline has passed.
             async let first = advice { try await client.notification(7) }
             async let second = advice { try await client.notification(7) }
             #expect(await [first, second] == [.offline, .offline])

@@ -75,8 +75,8 @@ import Testing
     }
 }
 
-/// Runs a test with a database, and with its address through a pooler; `settings`: of the pooler,
-/// `nil` for none.
+/// Runs a test with a database, and with its address through a pooler with these settings; `nil`:
+/// without a pooler.
 private func withPooler(
     _ settings: String?,
     _ body: (_ address: DatabaseAddress, _ reached: DatabaseAddress) async throws -> Void

@@ -49,8 +49,8 @@ import Testing
 
     /// A Mac's reading of the manifest has no target that only Linux compiles.
     @Test func aMacSeesOnlyTheClientTargetsOfThePackage() async throws {
-        // A folder of its own, because the process that runs this test holds the lock of the usual
-        // one.
+        // SwiftPM gets a folder of its own, because the process that runs this test holds the lock
+        // of the usual one.
         let folder = try TemporaryFolder()
         var environment = ProcessInfo.processInfo.environment.filter { ["PATH", "HOME", "TMPDIR"].contains($0.key) }
         environment["SEALPOST_CLIENT_ONLY"] = "1"

@@ -15,8 +15,8 @@ import Testing
 /// with the session on Linux.
 ///
 /// On Apple's systems a proxy's refusal is a CFNetwork error, 306 to 311, and the system handles
-/// its challenge (`AdviceTests`, `ChallengeTests`). A certificate's refusal is a `URLError` with a
-/// code of its own.
+/// its challenge (`ErrorAdviceTests`, `ChallengeTests`). A certificate's refusal is a `URLError`
+/// with a code of its own.
 @Suite(.timeLimit(.minutes(5))) struct NetworkRefusalTests {
     private static func refusal(_ request: PeerRequest) -> PeerAnswer {
         let challenge = (name: "Proxy-Authenticate", value: #"Basic realm="the office""#)

@@ -126,7 +126,7 @@ import Testing
             case "nothing": break
             default: _ = try await client.sync()
             }
-            if vector["isTold"] == .bool(true) {
+            if vector["isReachable"] == .bool(true) {
                 replies.acceptsTasks.withLock { $0 = true }
                 try await client.outbox.flush()
             }
@@ -185,7 +185,7 @@ private final class LateReplies: Sendable {
         }
         self.replies = Locked(replies)
         self.lateKey = Self.key(try late.text("call"))
-        self.accepted = try vector.list("told")
+        self.accepted = try vector.list("answers")
     }
 
     private static func key(_ call: String) -> String {

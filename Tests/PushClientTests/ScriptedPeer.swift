@@ -43,7 +43,7 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// Does the same, and each request waits for `before` before its answer.
+    /// Answers while `body` runs. Each request waits for `before` before its answer.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -71,7 +71,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Does the same with a client.
+    /// Answers while `body` runs with a client.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,

@@ -196,7 +196,7 @@ import Testing
         for vector in try VectorFile("accounts").list("signOuts") {
             let exchange = try VectorExchange(vector)
             let name = try vector.text("name")
-            var outcome = "told"
+            var outcome = "done"
             do {
                 _ = try APITransport.success(exchange.checked(by: key, account: vector.text("account"), now: now))
             } catch PushClientError.interference(let interference) {
@@ -204,7 +204,7 @@ import Testing
             } catch PushClientError.unauthorized {
                 outcome = "ended"
             } catch PushClientError.problem(let problem) {
-                outcome = [404, 410].contains(problem.status) ? "told" : "\(problem.status)"
+                outcome = [404, 410].contains(problem.status) ? "done" : "\(problem.status)"
             }
             #expect(try outcome == vector.text("outcome"), "\(name)")
         }

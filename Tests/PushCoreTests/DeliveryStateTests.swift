@@ -17,6 +17,11 @@ import Testing
         .retried(at: self.now + wait, reason: "x")
     }
 
+    @Test func aPushIsSentUntilItExpires() {
+        #expect(!self.state(expiresIn: 1).isExpired(now: self.now))
+        #expect(self.state(expiresIn: 0).isExpired(now: self.now))
+    }
+
     @Test(arguments: [(0.0, 60.0), (0.5, 67.5), (1, 75)])
     func jitterSpreadsRetriesAfterTheSameDelay(jitter: Double, wait: TimeInterval) {
         let outcome = SendOutcome.failure(.deviceBusy(reason: "b", retryAfter: .seconds(60)))
@@ -24,11 +29,6 @@ import Testing
             self.state().settlement(of: outcome, blame: .unclear, now: self.now, jitter: jitter)
                 == .retried(at: self.now + wait, reason: "b")
         )
-    }
-
-    @Test func aPushIsSentUntilItExpires() {
-        #expect(!self.state(expiresIn: 1).isExpired(now: self.now))
-        #expect(self.state(expiresIn: 0).isExpired(now: self.now))
     }
 
     @Test(arguments: [(1, 1.0), (2, 2), (3, 4), (10, 512), (11, 900), (12, 900), (1_000_000, 900)])

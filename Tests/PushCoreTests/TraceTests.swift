@@ -10,7 +10,7 @@ import Testing
         "01-\(id)-00f067aa0ba902b7-01", "cc-\(id)-00f067aa0ba902b7-01-what the future brings",
     ])
     func theTraceOfAValidFieldIsRead(text: String) {
-        #expect(TraceID(traceparent: text)?.description == Self.id)
+        #expect(TraceContext(traceparent: text)?.trace.description == Self.id)
     }
 
     @Test(arguments: [
@@ -24,13 +24,13 @@ import Testing
         "00-4bf92f3577b34da6a3ce929d0e0e473é-00f067aa0ba902b7-01",
     ])
     func invalidTraceparentsAreIgnored(text: String) {
-        #expect(TraceID(traceparent: text) == nil)
+        #expect(TraceContext(traceparent: text) == nil)
     }
 
-    private func trace(_ number: Int) throws -> TraceID {
+    private func trace(_ number: Int) throws -> TraceContext {
         let digits = String(number, radix: 16)
         let id = String(repeating: "0", count: 32 - digits.count) + digits
-        return try #require(TraceID(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
+        return try #require(TraceContext(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
     }
 
     @Test func tracesOfTheOldestNotificationsAreEvicted() throws {
@@ -44,9 +44,9 @@ import Testing
 
     @Test func requestsOfATraceAreSampledTogether() throws {
         let traces = RequestTraces(sampling: 10)
-        let sampled = try (1...10_000).filter { traces.isSampled(try self.trace($0)) }
+        let sampled = try (1...10_000).filter { traces.isSampled(try self.trace($0).trace) }
         #expect((500...2000).contains(sampled.count), "\(sampled.count) of 10,000")
-        for number in sampled { #expect(traces.isSampled(try self.trace(number))) }
+        for number in sampled { #expect(traces.isSampled(try self.trace(number).trace)) }
     }
 
     @Test func requestsWithoutATraceAreSampledAtTheRate() {

@@ -55,7 +55,7 @@ import Testing
     @Test func anAcceptedPushIsLoggedWithItsTraceAndDuration() async throws {
         try await self.fill(2)
         let id = "4bf92f3577b34da6a3ce929d0e0e4736"
-        let trace = try #require(TraceID(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
+        let trace = try #require(TraceContext(traceparent: "00-\(id)-00f067aa0ba902b7-01"))
         self.rig.traces.record(trace, of: try #require(NotificationID(rawValue: 1)))
         self.rig.traces.sample(1)
         try await self.rig.run { _, status in
@@ -67,6 +67,32 @@ import Testing
         #expect(lines.count == 2)
         #expect(lines.allSatisfy { $0.hasPrefix("info push accepted lane=apns milliseconds=") })
         #expect(lines.allSatisfy { $0.hasSuffix(" trace=\(id)") })
+    }
+
+    /// The provider's words are in the log only.
+    @Test func aCallOfAProviderIsASpanUnderThePostOfItsNotification() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        try await self.fixture.addDevice(of: alice, handle: "abcd")
+        for number in Int64(1)...3 { try await self.fixture.post(number, from: alice, to: "username:alice") }
+        let spans = try #require(self.rig.traces.spans)
+        let text = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7"
+        // The caller of the second post records nothing, and that of the third names no trace.
+        for (number, flag) in [(Int64(1), "01"), (2, "00")] {
+            let post = try #require(TraceContext(traceparent: "\(text)-\(flag)"))
+            self.rig.traces.record(post, of: try #require(NotificationID(rawValue: number)))
+        }
+        self.apns.pushes.setFaults([FaultRule(.answer(status: 400, body: #"{"reason":"PayloadTooLarge"}"#))])
+        try await self.rig.run { _, status in
+            try await eventually { status.times[Lane(Platform("apns"))]?.total == 3 }
+        }
+        let span = try #require(spans.take().first)
+        #expect(spans.take().isEmpty)
+        #expect(span.name == "push apns" && span.kind == .client && span.isFailed)
+        #expect(span.parent?.description == "00f067aa0ba902b7")
+        #expect(span.context.trace.description == "4bf92f3577b34da6a3ce929d0e0e4736")
+        #expect(
+            span.attributes == [.init("sealpost.lane", .text("apns")), .init("error.type", .text("rejected"))]
+        )
     }
 
     /// Nothing else tells an operator why a device is not confirmed.

@@ -18,7 +18,7 @@ struct Rig: Sendable {
     /// A second provider, to test that one does not affect the other.
     let other: APNsSimulator
     let log = LogRecorder(logLevel: .info)
-    let traces = RequestTraces()
+    let traces = RequestTraces(spans: SpanRecorder(sampling: 0))
 
     init() throws {
         let fixture = try StoreFixture()

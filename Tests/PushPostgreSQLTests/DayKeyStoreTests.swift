@@ -12,8 +12,8 @@ import Testing
 /// of their days are destroyed.
 @Suite(.timeLimit(.minutes(5))) struct DayKeyStoreTests {
     private static let day: TimeInterval = 86_400
-    /// Its own cluster, because it searches the log for old records: the tests' shared server
-    /// recycles its log.
+    /// A cluster for this suite alone, because it searches the log for old records: the tests'
+    /// shared cluster recycles its log.
     private static let cluster = PostgreSQLCluster(keptLog: 1024)
 
     private let fixture: StoreFixture

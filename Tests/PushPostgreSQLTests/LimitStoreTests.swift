@@ -8,11 +8,11 @@ import Testing
 
 /// The limits that servers send each other through the database.
 @Suite(.timeLimit(.minutes(5))) struct LimitStoreTests {
-    private let nodes: [StoreFixture]
+    private let servers: [StoreFixture]
 
     init() async throws {
         let fixture = try StoreFixture(.postgreSQL)
-        self.nodes = [fixture, try fixture.reopened()]
+        self.servers = [fixture, try fixture.reopened()]
     }
 
     private func news(_ lanes: String..., delays: [LaneDelay] = []) -> LimitNews {
@@ -23,13 +23,13 @@ import Testing
     }
 
     private func exchange(
-        _ node: Int,
+        _ server: Int,
         process: Int64,
         number: Int64 = 1,
         _ news: LimitNews = LimitNews(),
         read: [Int64: Int64] = [:]
     ) async throws -> LimitAnswer {
-        let limits = try #require(self.nodes[node].store.limits)
+        let limits = try #require(self.servers[server].store.limits)
         return try await limits.exchange(LimitRound(process: process, number: number, news: news, read: read))
     }
 
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test func aServerThatEndsIsNotCounted() async throws {
-        await self.nodes[1].store.close()
+        await self.servers[1].store.close()
         #expect(try await self.exchange(0, process: 7).servers == 1)
     }
 
@@ -102,8 +102,8 @@ import Testing
         return news
     }
 
-    private func acquireProbe(_ node: Int) async throws -> Bool {
-        try await self.nodes[node].store.acquireProbe(of: Lane(Platform("apns")))
+    private func acquireProbe(_ server: Int) async throws -> Bool {
+        try await self.servers[server].store.acquireProbe(of: Lane(Platform("apns")))
     }
 
     @Test func aPauseIsSharedUntilItEnds() async throws {
@@ -144,13 +144,13 @@ import Testing
     @Test func theProbeOfADeadServerIsTakenOver() async throws {
         _ = try await self.exchange(0, process: 7, self.pause("gone", length: 0))
         #expect(try await self.acquireProbe(0))
-        await self.nodes[0].store.close()
+        await self.servers[0].store.close()
         #expect(try await self.acquireProbe(1))
     }
 
     @Test func cleanupKeepsRecentNews() async throws {
         _ = try await self.exchange(0, process: 7, self.news("a"))
-        try await self.nodes[0].store.limits?.deleteOldNews()
+        try await self.servers[0].store.limits?.deleteOldNews()
         #expect(try await self.exchange(1, process: 8).messages.count == 1)
     }
 }

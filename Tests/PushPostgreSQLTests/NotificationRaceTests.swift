@@ -7,14 +7,14 @@ import Testing
 /// Two servers store, take and list notifications of one database at the same time.
 @Suite(.timeLimit(.minutes(5))) struct NotificationRaceTests {
     /// The stores of two servers.
-    private let nodes: [StoreFixture]
+    private let servers: [StoreFixture]
     private let alice: User
     private let bob: User
-    private var first: StoreFixture { self.nodes[0] }
+    private var first: StoreFixture { self.servers[0] }
 
     init() async throws {
         let fixture = try StoreFixture(.postgreSQL)
-        self.nodes = [fixture, try fixture.reopened()]
+        self.servers = [fixture, try fixture.reopened()]
         self.alice = try await fixture.addUser("alice", role: .publisher)
         self.bob = try await fixture.addUser("bob")
     }
@@ -26,8 +26,8 @@ import Testing
     ) async throws -> [Outcome] {
         try await withThrowingTaskGroup(of: Outcome.self) { group in
             for number in 0..<count {
-                let node = self.nodes[number % self.nodes.count]
-                group.addTask { try await body(number, node) }
+                let server = self.servers[number % self.servers.count]
+                group.addTask { try await body(number, server) }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -46,8 +46,8 @@ import Testing
 
     @Test func requestsWithOneIdempotencyKeyStoreOneNotification() async throws {
         let request = IdempotentRequest(key: Data(repeating: 1, count: 16), request: Data(repeating: 2, count: 16))
-        let outcomes = try await self.atOnce(8) { [alice] number, node in
-            try await node.post(Int64(number) + 1, from: alice, to: "username:alice", once: request)
+        let outcomes = try await self.atOnce(8) { [alice] number, server in
+            try await server.post(Int64(number) + 1, from: alice, to: "username:alice", once: request)
         }
         let stored = outcomes.filter { if case .stored = $0 { true } else { false } }
         let repeated = outcomes.filter { if case .repeated = $0 { true } else { false } }
@@ -59,8 +59,8 @@ import Testing
 
     @Test func aRefusedPostLeavesItsIdempotencyKeyFree() async throws {
         let request = IdempotentRequest(key: Data(repeating: 1, count: 16), request: Data(repeating: 2, count: 16))
-        let refused = try await self.atOnce(6) { [alice] number, node in
-            try await node.post(Int64(number) + 1, from: alice, to: "username:nobody", once: request)
+        let refused = try await self.atOnce(6) { [alice] number, server in
+            try await server.post(Int64(number) + 1, from: alice, to: "username:nobody", once: request)
         }
         #expect(Set(refused) == [.unknownUser(try #require(Username("nobody")))])
         let outcome = try await self.first.post(9, from: self.alice, to: "username:alice", once: request)
@@ -69,8 +69,8 @@ import Testing
 
     @Test func simultaneousPostsRespectTheStorageLimit() async throws {
         let bounds = try #require(StorageBounds(devices: 100, notifications: 3, bytes: 1 << 20))
-        let outcomes = try await self.atOnce(12) { [alice] number, node in
-            try await node.post(Int64(number) + 1, from: alice, to: "username:bob", within: bounds)
+        let outcomes = try await self.atOnce(12) { [alice] number, server in
+            try await server.post(Int64(number) + 1, from: alice, to: "username:bob", within: bounds)
         }
         #expect(outcomes.filter { $0 == .stored(pushes: 0, hasWork: false) }.count == 3)
         #expect(outcomes.filter { $0 == .tooMuch(.notifications) }.count == 9)
@@ -82,8 +82,8 @@ import Testing
         let count = 60
         let posted = try await withThrowingTaskGroup(of: Int.self) { group in
             group.addTask { [alice] in
-                try await self.atOnce(count) { number, node in
-                    try await node.post(Int64(number) + 1, from: alice, to: "username:alice", "username:bob")
+                try await self.atOnce(count) { number, server in
+                    try await server.post(Int64(number) + 1, from: alice, to: "username:alice", "username:bob")
                 }.count
             }
             var (seen, start): (Set<NotificationID>, Int64) = ([], 0)
@@ -106,11 +106,11 @@ import Testing
         let ids = try (1...Int64(count)).map { try self.id($0) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [alice, bob] in
-                _ = try await self.atOnce(count) { number, node in
+                _ = try await self.atOnce(count) { number, server in
                     let id = ids[number]
-                    _ = try await node.post(id.rawValue, from: alice, to: "username:alice", "username:bob")
-                    _ = try await node.store.markRead([id], by: bob.id, now: now)
-                    if number % 2 == 0 { _ = try await node.store.dismiss(id, by: bob.id, now: now) }
+                    _ = try await server.post(id.rawValue, from: alice, to: "username:alice", "username:bob")
+                    _ = try await server.store.markRead([id], by: bob.id, now: now)
+                    if number % 2 == 0 { _ = try await server.store.dismiss(id, by: bob.id, now: now) }
                 }
             }
             func isDone(_ entry: NotificationPage.Entry) -> Bool {
@@ -135,13 +135,13 @@ import Testing
     @Test func aReadOncePayloadIsTakenByOneOfManyRequests() async throws {
         try await self.first.post(1, from: self.alice, to: "username:bob", isReadOnce: true)
         let (id, now) = (try self.id(1), self.first.now)
-        let leases = try await self.atOnce(6) { [bob] _, node in
-            try await node.store.lease(id, to: bob.id, until: now + 60, recording: nil, now: now)
+        let leases = try await self.atOnce(6) { [bob] _, server in
+            try await server.store.lease(id, to: bob.id, until: now + 60, recording: nil, now: now)
         }
         #expect(leases.filter { $0 == .granted }.count == 1)
         #expect(leases.filter { $0 == .held }.count == 5)
-        let taken = try await self.atOnce(6) { [bob] _, node in
-            try await node.store.take(id, by: bob.id, recording: nil, now: now)
+        let taken = try await self.atOnce(6) { [bob] _, server in
+            try await server.store.take(id, by: bob.id, recording: nil, now: now)
         }
         #expect(taken.filter { $0 == .taken }.count == 1)
         #expect(taken.filter { $0 == .takenBefore }.count == 5)
@@ -152,10 +152,10 @@ import Testing
         for number in Int64(1)...10 {
             try await self.first.post(number, from: self.alice, to: "username:alice", "username:bob", isReadOnce: true)
             let (id, users) = (try self.id(number), [self.alice.id, self.bob.id])
-            let taken = try await self.atOnce(2) { index, node in
+            let taken = try await self.atOnce(2) { index, server in
                 let user = users[index]
-                _ = try await node.store.lease(id, to: user, until: now + 60, recording: nil, now: now)
-                return try await node.store.take(id, by: user, recording: nil, now: now)
+                _ = try await server.store.lease(id, to: user, until: now + 60, recording: nil, now: now)
+                return try await server.store.take(id, by: user, recording: nil, now: now)
             }
             #expect(taken == [.taken, .taken])
         }
@@ -176,8 +176,8 @@ import Testing
         var ends: [Int64: Int64] = [:]
         for user in users { ends[user.id] = try await self.page(after: nil, of: user).end }
         let (id, now) = (try self.id(1), self.first.now)
-        let recalled = try await self.atOnce(4) { _, node in
-            try await node.store.recall(id, by: .administrator, recording: nil, page: 5, now: now)
+        let recalled = try await self.atOnce(4) { _, server in
+            try await server.store.recall(id, by: .administrator, recording: nil, page: 5, now: now)
         }
         #expect(recalled.filter(\.self).count == 1)
         while let devices = try await self.first.store.expandFanout(now: now) { #expect(devices == 0) }
@@ -191,8 +191,8 @@ import Testing
             try await self.first.post(number, from: self.alice, to: "username:bob", expiresIn: 10)
         }
         let end = self.first.now + 10
-        _ = try await self.atOnce(4) { _, node in
-            while try await node.store.deleteExpired(now: end, page: 3) {}
+        _ = try await self.atOnce(4) { _, server in
+            while try await server.store.deleteExpired(now: end, page: 3) {}
         }
         // The cleanup skips rows that another server is deleting at that moment.
         while try await self.first.store.deleteExpired(now: end, page: 3) {}

@@ -7,13 +7,13 @@ import Testing
 /// Two servers send pushes of one database at the same time.
 @Suite(.timeLimit(.minutes(5))) struct OutboxRaceTests {
     /// The stores of two servers.
-    private let nodes: [StoreFixture]
+    private let servers: [StoreFixture]
     private let alice: User
-    private var first: StoreFixture { self.nodes[0] }
+    private var first: StoreFixture { self.servers[0] }
 
     init() async throws {
         let fixture = try StoreFixture(.postgreSQL)
-        self.nodes = [fixture, try fixture.reopened()]
+        self.servers = [fixture, try fixture.reopened()]
         self.alice = try await fixture.addUser("alice", role: .publisher)
     }
 
@@ -30,7 +30,7 @@ import Testing
     ) async throws -> [Outcome] {
         try await withThrowingTaskGroup(of: Outcome.self) { group in
             for _ in 0..<rounds {
-                for node in self.nodes { group.addTask { try await body(node) } }
+                for server in self.servers { group.addTask { try await body(server) } }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
@@ -48,7 +48,7 @@ import Testing
         )
         #expect(Set(leased.map(\.device)).count == leased.count)
         var rest = try await self.first.lease(limit: 100, interval: interval)
-        rest += try await self.nodes[1].lease(limit: 100, interval: interval)
+        rest += try await self.servers[1].lease(limit: 100, interval: interval)
         #expect(Set((leased + rest).map(\.device)).count == 50)
         #expect(leased.count + rest.count == 50)
         #expect(try await self.first.nextDue() == nil)
@@ -59,13 +59,13 @@ import Testing
         try await self.first.post(1, from: self.alice, to: "news")
         let lost = try await self.first.lease()
         #expect(lost.count == 5)
-        #expect(try await self.nodes[1].lease().isEmpty)
+        #expect(try await self.servers[1].lease().isEmpty)
         await self.first.store.close()
-        let taken = try await self.nodes[1].lease()
+        let taken = try await self.servers[1].lease()
         #expect(taken.map(\.state.attempts) == [2, 2, 2, 2, 2])
         #expect(Set(taken.map(\.push.attemptID)) == Set(lost.map(\.push.attemptID)))
-        for delivery in taken { try await self.nodes[1].settle(delivery, as: .accepted(providerID: nil)) }
-        #expect(try await self.nodes[1].reader.tallies()["apns"]?.accepted == 5)
+        for delivery in taken { try await self.servers[1].settle(delivery, as: .accepted(providerID: nil)) }
+        #expect(try await self.servers[1].reader.tallies()["apns"]?.accepted == 5)
     }
 
     @Test func settlingAPushLeasedByAnotherServerChangesNothing() async throws {
@@ -74,29 +74,29 @@ import Testing
         let leased = try #require(try await self.first.lease().first)
         // The other server has never leased this push.
         for settlement in [Settlement.accepted(providerID: nil), .failed(reason: "no"), .released] {
-            try await self.nodes[1].settle(leased, as: settlement)
+            try await self.servers[1].settle(leased, as: settlement)
         }
         #expect(try await self.tally().pending == 1)
-        #expect(try await self.nodes[1].lease().isEmpty)
+        #expect(try await self.servers[1].lease().isEmpty)
         try await self.first.settle(leased, as: .accepted(providerID: nil))
         #expect(try await self.tally().accepted == 1)
     }
 
-    private func change(_ change: PushChange, to device: RegistrationID, in node: StoreFixture) async throws
+    private func change(_ change: PushChange, to device: RegistrationID, in server: StoreFixture) async throws
         -> PushChangeOutcome
     {
         let id = try #require(NotificationID(rawValue: 1))
         let push = SinglePush(notification: id, device: device, sender: nil)
-        return try await node.store.change(push, change, by: nil, now: node.now)
+        return try await server.store.change(push, change, by: nil, now: server.now)
     }
 
     @Test func aPushLeasedByAnotherServerCanBeCancelled() async throws {
         let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
         try await self.first.post(1, from: self.alice, to: "news")
         let leased = try #require(try await self.first.lease().first)
-        #expect(try await self.change(.hasten, to: device, in: self.nodes[1]) == .unchanged)
-        #expect(try await self.nodes[1].lease().isEmpty)
-        #expect(try await self.change(.cancel, to: device, in: self.nodes[1]) == .done)
+        #expect(try await self.change(.hasten, to: device, in: self.servers[1]) == .unchanged)
+        #expect(try await self.servers[1].lease().isEmpty)
+        #expect(try await self.change(.cancel, to: device, in: self.servers[1]) == .done)
         #expect(try await self.change(.cancel, to: device, in: self.first) == .unchanged)
         try await self.first.settle(leased, as: .retried(at: self.first.now + 60, reason: "Shutdown"))
         let tally = try await self.tally()
@@ -107,10 +107,12 @@ import Testing
         let device = try await self.first.addDevice(of: self.alice, handle: "d", tags: ["news"])
         try await self.first.post(1, from: self.alice, to: "news")
         async let changes = self.atOnce(rounds: 4) { try await self.change(.cancel, to: device, in: $0) }
-        async let leased = self.atOnce(rounds: 2) { node in try await node.lease().map { (node, $0) } }.flatMap(\.self)
+        async let leased = self.atOnce(rounds: 2) { server in try await server.lease().map { (server, $0) } }.flatMap(
+            \.self
+        )
         #expect(try await changes.count { $0 == .done } == 1)
-        for (node, delivery) in try await leased {
-            try await node.settle(delivery, as: .retried(at: node.now + 60, reason: "Shutdown"))
+        for (server, delivery) in try await leased {
+            try await server.settle(delivery, as: .retried(at: server.now + 60, reason: "Shutdown"))
         }
         let tally = try await self.tally()
         #expect((tally.enqueued, tally.cancelled, tally.pending) == (1, 1, 0))
@@ -154,9 +156,9 @@ import Testing
         let numbers = Array(Int64(1)...12)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in numbers {
-                let node = self.nodes[Int(number) % self.nodes.count]
+                let server = self.servers[Int(number) % self.servers.count]
                 group.addTask { [alice] in
-                    _ = try await node.post(number, from: alice, to: "news", collapseID: "key")
+                    _ = try await server.post(number, from: alice, to: "news", collapseID: "key")
                 }
             }
             try await group.waitForAll()
@@ -171,10 +173,10 @@ import Testing
         let leased = try await self.first.lease(limit: 10)
         let id = try #require(NotificationID(rawValue: 1))
         let (now, sender) = (self.first.now, self.alice.id)
-        async let recall = self.nodes[1].store.recall(id, by: .sender(sender), recording: nil, page: nil, now: now)
+        async let recall = self.servers[1].store.recall(id, by: .sender(sender), recording: nil, page: nil, now: now)
         try await self.first.store.settle(leased.map { ($0, .accepted(providerID: nil)) }, now: now)
         #expect(try await recall)
-        #expect(try await self.nodes[1].store.cancelRecalled(id, after: 0, page: nil, now: now) == nil)
+        #expect(try await self.servers[1].store.cancelRecalled(id, after: 0, page: nil, now: now) == nil)
         #expect(try await self.first.lease().isEmpty)
         let tally = try await self.tally()
         #expect(tally.accepted == 10)

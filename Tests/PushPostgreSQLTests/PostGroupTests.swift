@@ -42,11 +42,11 @@ import Testing
             expiresAt: self.fixture.now + 3600
         )
         let post = NewPost(notification, to: self.store.hashed(notification.audience), once: request)
-        return PostMember(post: post, bounds: bounds)
+        return PostMember(posts: [post], batch: nil, bounds: bounds, page: nil)
     }
 
     private func outcomes(_ members: [PostMember]) async -> [PostOutcome?] {
-        await self.store.store(members).map { if case .outcome(let outcome) = $0 { outcome } else { nil } }
+        await self.store.store(members).map { if case .outcomes(let outcomes) = $0 { outcomes.first } else { nil } }
     }
 
     private func request(_ key: UInt8, _ request: UInt8, length: Int = 16) -> IdempotentRequest {
@@ -110,8 +110,9 @@ import Testing
         #expect(outcomes[2] == .unknownUser(nobody))
         #expect(outcomes[3] == .tooMuch(.notifications))
         #expect(outcomes[4] == .keyReused)
-        // The second of two posts with one key is left to its caller.
-        #expect(outcomes[5] == nil)
+        let first = try #require(NotificationID(rawValue: 1))
+        let (now, none) = (self.fixture.now, Reach(recipients: 1, pushes: 0))
+        #expect(outcomes[5] == .repeated(first, createdAt: now, expiresAt: now + 3600, reach: none))
         #expect(outcomes[6] == .stored(pushes: 1))
         #expect(outcomes[7] == .tooMuch(.notifications))
         #expect(try self.stored() == ([1, 2, 3, 8], 2))
@@ -132,8 +133,8 @@ import Testing
             try self.member(3, from: self.alice, to: "username:alice", within: one),
         ])
         #expect(ends[0] == .stored(pushes: 0, hasWork: false))
-        // At this point the outcome of the first of two posts with one id is not known.
-        #expect(ends[1] == nil)
+        // The second of two posts with one id.
+        #expect(ends[1] == .idTaken)
         #expect(ends[2] == .idTaken)
         #expect(ends[3] == .tooMuch(.notifications))
         #expect(try self.stored().ids == [1, 2])

@@ -260,8 +260,8 @@ import Testing
         async let reload: Void = self.a.reload(self.new)
         let watch = try self.connection()
         try await eventually { try watch.query(Self.waiting).count == 1 }
-        // A look checks twice whether it may exchange keys. One of them has ended when the second
-        // after it begins.
+        // Each look checks twice whether the server may exchange keys. After five more checks, at
+        // least one look has begun and ended.
         let looks = self.a.looks
         try await eventually { self.a.looks >= looks + 5 }
         try database.execute("commit")

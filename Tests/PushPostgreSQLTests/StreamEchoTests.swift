@@ -26,8 +26,8 @@ import Testing
         [self.pair.inbox[self.pair.device].sorted(), self.elsewhere[self.pair.device].sorted()]
     }
 
-    private func shared(_ node: StreamNode) async throws -> Int64 {
-        let rows = try await node.store.read("select count(*) from stream where is_shared")
+    private func shared(_ server: StreamServer) async throws -> Int64 {
+        let rows = try await server.store.read("select count(*) from stream where is_shared")
         return try rows[0].integer(0)
     }
 

@@ -63,6 +63,21 @@ import Testing
         #expect(try PostgreSQLPlace(self.address, pool: .longTimeouts).inspect().unknownMigration == nil)
     }
 
+    @Test func commentsOfAMigrationMayChangeAndStatementsMayNot() throws {
+        func open(_ comment: String) throws {
+            let migrations = Migration.allPostgreSQL.map {
+                Migration(name: $0.name, sql: $0.sql.replacing("-- ", with: comment), oldestKnown: $0.oldestKnown)
+            }
+            _ = try PostgreSQLPlace(self.address, migrations, pool: .longTimeouts).open(self.old.keyring)
+        }
+        #expect(throws: Never.self) { try open("-- Earlier: ") }
+        let error = #expect(throws: StoreError.self) { try open("select 1; -- ") }
+        guard case .changedMigration("P0001_initial") = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
     @Test func aBreakingMigrationIsRefusedWhileOlderServersRun() async throws {
         let error = #expect(throws: StoreError.self) { _ = try self.open(Self.expansion, Self.contraction) }
         guard case .olderServers(_, Self.contraction.name) = error else {
@@ -80,8 +95,8 @@ import Testing
         )
     }
 
-    /// For example a `pg_dump`. All users of the table would wait behind a migration that waits
-    /// for it.
+    /// The read is, for example, a `pg_dump`. All users of the table would wait behind a migration
+    /// that waits for it.
     @Test func aMigrationWaitsForALongReadAndLetsPostsThrough() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         let reader = try BlockingConnection(self.address)

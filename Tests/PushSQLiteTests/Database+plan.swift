@@ -5,6 +5,13 @@ extension Database {
     func plan(of sql: String) throws -> [String] {
         let statement = try self.makeStatement(sql: "explain query plan " + sql)
         let nulls = Array(repeating: Int64?.none, count: statement.parameterCount)
-        return try Row.fetchAll(statement, arguments: nulls).map { try $0["detail"] as String }
+        return try withExtendedLifetime(statement) {
+            var details: [String] = []
+            try statement.rows(nulls).forEach { row in
+                details.append(row.text(3))
+                return true
+            }
+            return details
+        }
     }
 }

@@ -48,7 +48,7 @@ import Testing
             )
             try Schema.prepare(db)
             let request = IdempotentRequest(key: Data(count: 16), request: Data(count: 16))
-            let outcome = try SQLiteStore.earlierOutcome(db, of: request, now: Date(timeIntervalSince1970: 1))
+            let outcome = try PostSearch(db, now: Date(timeIntervalSince1970: 1)).earlier(request)?.outcome(of: request)
             guard case .repeated(_, _, _, reach: nil) = outcome else {
                 Issue.record("\(String(describing: outcome))")
                 return

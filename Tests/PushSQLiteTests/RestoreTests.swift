@@ -40,7 +40,7 @@ import Testing
             let tables = try String.fetchAll(db, sql: "select name from sqlite_schema where type = 'table'")
             return try Dictionary(
                 uniqueKeysWithValues: tables.map { table in
-                    (table, try Row.fetchAll(db, sql: "select * from \"\(table)\"").map(\.description).sorted())
+                    (table, try NamedRow.fetchAll(db, sql: "select * from \"\(table)\"").map(\.description).sorted())
                 }
             )
         }

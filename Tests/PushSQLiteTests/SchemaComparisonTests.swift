@@ -101,6 +101,23 @@ import Testing
         }
     }
 
+    /// The file has the comments of its own migrations.
+    @Test func commentsDoNotCountAsAChange() throws {
+        let path = self.fixture.folder.file("old.db")
+        let connection = try Connection(path: path)
+        let earlier = Migration.all.map {
+            Migration(name: $0.name, sql: $0.sql.replacing("-- ", with: "-- Earlier: "), oldestKnown: $0.oldestKnown)
+        }
+        try connection.exclusively { db in
+            try Schema.prepare(db, earlier)
+            let table = try String.fetchOne(db, sql: "select sql from sqlite_schema where name = 'device'")
+            #expect(table?.contains("-- Earlier: ") == true)
+        }
+        try connection.close()
+        let inspection = try SQLiteDatabase(path: path).inspect()
+        #expect(inspection.missingMigrations.isEmpty && inspection.changedMigration == nil)
+    }
+
     @Test func orderOfMigrationsDoesNotCountAsAChange() throws {
         let path = self.fixture.folder.file("old.db")
         let connection = try Connection(path: path)

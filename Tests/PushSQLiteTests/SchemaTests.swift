@@ -1,3 +1,4 @@
+import Cryptography
 import Foundation
 import Migrations
 import PushCore
@@ -48,6 +49,35 @@ import Testing
         }
         #expect("\(try #require(error))".contains("use the version that wrote it"))
         #expect(try self.value("select count(*) from sqlite_schema where name = 'child_by_parent'") == 0)
+    }
+
+    @Test(arguments: [
+        first.sql.replacing(";\n", with: ";  -- It's a comment.\n"),
+        "-- A table.\n\n\(first.sql)\n-- The end.",
+    ])
+    func commentsOfAMigrationMayChange(sql: String) throws {
+        #expect(sql != Self.first.sql)
+        try self.prepare(Migration(name: "M1", sql: sql))
+    }
+
+    @Test(arguments: [
+        ("select 'a -- b' -- c", "select 'a -- b'\n"),
+        ("select 'it''s -- b'-- c", "select 'it''s -- b'\n"),
+        ("select \"a -- b\" --- c", "select \"a -- b\"\n"),
+        ("select ' \n\n  a'\n", "select ' \n\n  a'\n"),
+        ("-- It's\nselect 1 - -1\n  -- \"a\n\n", "select 1 - -1\n"),
+        ("select /* a -- b */", "select /* a\n"),
+        ("--", ""), ("", ""), ("'--", "'--\n"),
+    ])
+    func onlyCommentsOutsideOfQuotesAreLeftOut(sql: String, expected: String) {
+        #expect(sql.withoutComments == expected)
+    }
+
+    /// The digest of the hashes that the first 18 and 12 migrations had with their first comments.
+    @Test func migrationsOfEarlierDatabasesKeepTheirHashes() {
+        let hashes = (Migration.all.prefix(18) + Migration.allPostgreSQL.prefix(12)).map(\.hash)
+        let digest = Data(SHA256.hash(data: hashes.reduce(Data(), +)))
+        #expect(digest.base64EncodedString() == "JsDcBnJfxqA4Jal5Xx3Wc5o1cfbf9JNaHjetrQ1OMAo=")
     }
 
     @Test func databaseWithoutMigrationHashesIsRefused() throws {
@@ -130,9 +160,9 @@ import Testing
             )
             let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('user') order by name")
             let all = "select \(columns.joined(separator: ", ")) from user"
-            let before = try Row.fetchAll(db, sql: all).map(\.description)
+            let before = try NamedRow.fetchAll(db, sql: all).map(\.description)
             try Schema.prepare(db)
-            #expect(try Row.fetchAll(db, sql: all).map(\.description) == before)
+            #expect(try NamedRow.fetchAll(db, sql: all).map(\.description) == before)
             try db.execute(sql: "update user set role = 'viewer', issued_role = 'viewer', password_number = 4")
             #expect(try Int.fetchOne(db, sql: "select count(*) from token") == 0)
             try db.execute(

@@ -42,8 +42,9 @@ import Testing
 
     private func usage() async throws -> [Int] {
         try await fixture.sqlite.writer.write { db in
-            let row = try Row.fetchOne(db, sql: "select notifications, bytes from usage where user_id = \(alice.id)")
-            return try row.map { [try $0[0], try $0[1]] } ?? []
+            try db.first(prepared: "select notifications, bytes from usage where user_id = ?", alice.id) {
+                [Int($0.integer(0)), Int($0.integer(1))]
+            } ?? []
         }
     }
 

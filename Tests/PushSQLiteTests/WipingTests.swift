@@ -87,8 +87,8 @@ import Testing
         return other
     }
 
-    /// Does the same, and then opens the copy with another program, which moves the log into the
-    /// file.
+    /// Copies the files in the same way, and opens the copy with another program, which moves the
+    /// log into the file.
     private func copyAsAnotherProgramLeavesIt() async throws -> TemporaryFolder {
         let other = try await self.copyAsAKillLeavesIt()
         let program = try Connection(path: other.file("test.db"))

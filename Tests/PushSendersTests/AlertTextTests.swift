@@ -40,6 +40,10 @@ import Testing
                 == #"{"alert":{"loc-key":"KEY"},"badge":0,"sound":"default","mutable-content":1}"#
         )
         #expect(AlertPlaceholder().aps(AlertSamples.badge) == #"{"badge":3}"#)
+        let counted = #"{"alert":{"loc-key":"New notification"},"badge":7,"sound":"default","mutable-content":1}"#
+        #expect(AlertPlaceholder().aps(nil, unread: 7) == counted)
+        // The publisher's number takes precedence.
+        #expect(AlertPlaceholder().aps(AlertSamples.badge, unread: 7) == #"{"badge":3}"#)
     }
 
     /// A critical alert has a sound even if the sender is silent.

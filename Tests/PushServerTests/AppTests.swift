@@ -14,8 +14,8 @@ import Testing
 
     private let fixture: ServerFixture
 
-    /// Alice belongs to both apps, Bob and the publisher Paul to the usual one, and the publisher
-    /// Tess to the bank.
+    /// Alice belongs to both apps, Bob and the publisher Paul to the default one, and the
+    /// publisher Tess to the bank.
     init() async throws {
         let rules = [
             Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),
@@ -115,6 +115,12 @@ import Testing
         let body = #"{"App":"\#(app)","Payload":"x","To":["username:\#(to)"]}"#
         let response = try await self.fixture.send(.post, Paths.notifications, user: user, body: body)
         #expect(try response.json["detail"]?.text == words)
+        // As an element of a batch, too.
+        let batch = #"{"Notifications":[\#(body)]}"#
+        let answer = try await self.fixture.send(.post, Paths.notificationBatch, user: user, body: batch)
+        #expect(answer.status == .ok && answer.text.contains(#""detail":"#), "\(answer.text)")
+        let escaped = words.replacing("\"", with: "\\\"")
+        #expect(answer.text.contains(escaped), "\(answer.text)")
     }
 
     @Test func aTagReachesDevicesOfOneAppOnly() async throws {

@@ -36,7 +36,8 @@ import Testing
             ),
             idempotency: IdempotencyGuard(keys: key, requests: key),
             settings: settings,
-            failures: FailureReport(logger: Logger(label: "test") { _ in log })
+            failures: FailureReport(logger: Logger(label: "test") { _ in log }),
+            reports: ReportReader(storage.reader)
         )
         let origin = BatchPoster.Origin(
             user: paul,

@@ -131,7 +131,7 @@ import Testing
         #expect(listed.compactMap { $0["Payload"]?.text }.count == 500, "each opens under its own id")
     }
 
-    // MARK: Roles, names and bounds
+    // MARK: Roles, names and limits
 
     @Test func aDeviceSendsToItselfOnly() async throws {
         let fixture = try await ServerFixture()

@@ -59,7 +59,7 @@ import Testing
     private let fixture: ServerFixture
 
     /// Vera, a device without a password, the publisher Tess and the administrator Boss belong
-    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, to the usual one.
+    /// only to the bank. Dual belongs to both apps, and Dora, like Paul, to the default one.
     init() async throws {
         self.fixture = try await ServerFixture()
         let (storage, none) = (self.fixture.storage, PasswordHash.none(.usual))

@@ -313,19 +313,6 @@ import Testing
         #expect(try await self.list().fields[.cacheControl] == "no-store")
     }
 
-    @Test(arguments: [(60, 3600, 60), (3600, 60, 60)])
-    func aListsMaxAgeIsLimitedByTheFirstExpiry(maxAge: Int, lifetime: Int, expected: Int) async throws {
-        let fixture = try await ServerFixture(settings: .forTests(\.listMaxAge, .seconds(maxAge)))
-        _ = try await fixture.post(#"{"Payload":1,"ExpiresIn":\#(lifetime)}"#, user: "alice")
-        let response = try await fixture.send(.get, Paths.notifications)
-        #expect(response.fields[.cacheControl] == "private, max-age=\(expected)")
-        #expect(response.fields[.expires] == HTTPDate(fixture.clock.now + TimeInterval(expected)).description)
-        #expect(
-            try await fixture.send(.get, Paths.notifications, user: "bob").fields[.cacheControl]
-                == "private, max-age=\(maxAge)"
-        )
-    }
-
     // MARK: - Private
 
     private func view(user: String) async throws -> NotificationListView {
@@ -341,7 +328,6 @@ import Testing
             tag: EntityTag(description: "\"x\""),
             changedAt: nil,
             prefersGzip: false,
-            maxAge: .zero,
             now: self.fixture.clock.now
         )
     }

@@ -27,6 +27,12 @@ import Testing
 
     // MARK: Platforms
 
+    @Test func aHandleOfTheMaximumLengthIsAccepted() async throws {
+        let handle = String(repeating: "a", count: 4096)
+        #expect(try await self.put(#"{"Platform":"apns","Handle":"\#(handle)"}"#).status == .ok)
+        #expect(try await self.put(#"{"Platform":"apns","Handle":"!~"}"#).status == .ok)
+    }
+
     @Test(arguments: ["APNS", "Apns", "mpns", "", " apns", "apns ", "webpush", "GCM", "adm"])
     func anUnknownPlatformIsRefusedWithTheKnownOnes(name: String) async throws {
         let response = try await self.put(#"{"Platform":"\#(name)","Handle":"aa"}"#)
@@ -78,12 +84,6 @@ import Testing
     }
 
     // MARK: Handles
-
-    @Test func aHandleOfTheMaximumLengthIsAccepted() async throws {
-        let handle = String(repeating: "a", count: 4096)
-        #expect(try await self.put(#"{"Platform":"apns","Handle":"\#(handle)"}"#).status == .ok)
-        #expect(try await self.put(#"{"Platform":"apns","Handle":"!~"}"#).status == .ok)
-    }
 
     @Test(arguments: ["", "a b", " a", #"a\n"#, #"a\u0000"#, #"\u007f"#, "ä", String(repeating: "a", count: 4097)])
     func anInvalidHandleIsRefused(handle: String) async throws {

@@ -73,7 +73,7 @@ import Testing
         )
         let ids = (one.text + many.text).matches(of: /"Id":(\d+)/).compactMap { NotificationID(String($0.output.1)) }
         #expect(ids.count == 3)
-        for id in ids { #expect(fixture.traces.trace(of: id)?.description == Self.id) }
+        for id in ids { #expect(fixture.traces.trace(of: id)?.trace.description == Self.id) }
         let path = try await fixture.post(#"{"Payload":1,"To":["username:alice"]}"#)
         let other = try #require(path.split(separator: "/").last.flatMap { NotificationID(String($0)) })
         #expect(fixture.traces.trace(of: other) == nil)

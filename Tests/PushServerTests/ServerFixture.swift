@@ -45,7 +45,7 @@ struct ServerFixture: Sendable {
     let lanes = LaneRecorder()
     let history = StatusHistory()
     let setup = SetupCode()
-    let traces = RequestTraces()
+    let traces: RequestTraces
 
     /// `storage` makes a second server on the same store, without new users. Without
     /// `parameters`, passwords are hashed as usual.
@@ -58,6 +58,7 @@ struct ServerFixture: Sendable {
         limits: LimitScope = .process,
         issuer: Issuer? = nil,
         signingKeys: SigningKeys = SigningKeys(.random()),
+        traces: RequestTraces = RequestTraces(),
         troubles: [String] = []
     ) async throws {
         let storage = if let storage { storage } else { try await Self.makeStorage(keyring) }
@@ -69,6 +70,7 @@ struct ServerFixture: Sendable {
             limits: limits,
             issuer: issuer,
             signingKeys: signingKeys,
+            traces: traces,
             troubles: troubles
         )
     }
@@ -81,6 +83,7 @@ struct ServerFixture: Sendable {
         limits: LimitScope = .process,
         issuer: Issuer? = nil,
         signingKeys: SigningKeys = SigningKeys(.random()),
+        traces: RequestTraces = RequestTraces(),
         troubles: [String] = []
     ) throws {
         let (store, clock, log, wakeUps) = (storage.store, storage.clock, self.log, self.wakeUps)
@@ -102,6 +105,7 @@ struct ServerFixture: Sendable {
             logger: logger
         )
         self.signingKeys = signingKeys
+        self.traces = traces
         self.server = PushServer(
             store: store,
             readers: Array(repeating: WaitingReader.isUsed ? WaitingReader(reader) : reader, count: Self.loops),
@@ -201,7 +205,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// Does the same with a body that may not be text.
+    /// Sends a request with a body that may not be text.
     func send(
         _ method: HTTPRequest.Method,
         _ target: String,

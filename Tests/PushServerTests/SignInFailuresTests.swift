@@ -28,7 +28,8 @@ import Testing
         }
     }
 
-    /// Does the same with the right password.
+    /// Tries the right password. Returns the seconds to wait, or `nil` if the limiter admitted the
+    /// attempt.
     private mutating func signIn(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address, password: 1), now: self.now) {
         case .mayTry(let attempt):
@@ -363,7 +364,7 @@ import Testing
         #expect(try self.probe(2, 7).rank - before == (row.countsForAddress ? 1 : 0))
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test mutating func memoryIsBounded() {
         for number in 0..<UInt64(120_000) {

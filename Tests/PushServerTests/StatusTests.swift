@@ -67,6 +67,24 @@ import Testing
         #expect(senders.contains([.string("fcm"), .bool(true)]), "\(senders)")
     }
 
+    /// A host that is no longer in `allowedHosts`, or a sandbox that was switched off.
+    @Test func aLaneThatItsPlatformHasNoLongerHasNoSender() async throws {
+        let fixture = try await ServerFixture()
+        let alice = try await fixture.storage.user("alice")
+        for lane in ["apns", "apns/old", "fcm"] {
+            try await fixture.storage.addDevice(of: alice, platform: lane, handle: lane)
+        }
+        try await fixture.storage.post(1, from: alice, to: "username:alice")
+        guard case .array(let lanes) = try await self.status(of: fixture)["Lanes"] else {
+            Issue.record("there are no lanes")
+            return
+        }
+        let senders = lanes.filter { $0["HasSender"] == .bool(true) }.compactMap { $0["Name"]?.text }
+        #expect(lanes.count == 4 && senders == ["apns", "apns/sandbox", "fcm"], "\(lanes)")
+        let answer = try await fixture.send(.get, Paths.why("1"), user: "ada")
+        #expect(answer.text.contains("the server has no sender for apns/old"), "\(answer.text)")
+    }
+
     @Test func aRetriedPushIsOldButNotOverdue() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")

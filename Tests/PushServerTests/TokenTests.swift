@@ -78,6 +78,21 @@ import Testing
         return try await self.fixture.send(.get, Paths.register).text
     }
 
+    @Test func aSessionBeginsWithThePasswordAndLastsAsConfigured() async throws {
+        let response = try await self.fixture.send(.post, Paths.sessions)
+        #expect(response.status == .created)
+        #expect(response.fields[.cacheControl] == "no-store")
+        let json = try response.json
+        let token = try #require(json["Token"]?.text)
+        let account = try #require(response.fields[.account])
+        let expected =
+            #"{"Name":"alice","Account":"\#(account)","Token":"\#(token)","ExpiresAt":"2027-04-15T08:00:00Z","#
+            + #""Scopes":["fetch","send","register"]}"#
+        #expect(response.text == expected)
+        #expect(BearerToken(token) != nil)
+        try await self.expect(token, isGood: true)
+    }
+
     @Test func aSignOutEndsTheDeviceOfTheSession() async throws {
         let (token, other) = (try await self.signIn(), try await self.signIn())
         let (id, kept) = (try await self.fixture.requestRegistration(), try await self.fixture.requestRegistration())
@@ -105,21 +120,6 @@ import Testing
     }
 
     // MARK: Signing in
-
-    @Test func aSessionBeginsWithThePasswordAndLastsAsConfigured() async throws {
-        let response = try await self.fixture.send(.post, Paths.sessions)
-        #expect(response.status == .created)
-        #expect(response.fields[.cacheControl] == "no-store")
-        let json = try response.json
-        let token = try #require(json["Token"]?.text)
-        let account = try #require(response.fields[.account])
-        let expected =
-            #"{"Name":"alice","Account":"\#(account)","Token":"\#(token)","ExpiresAt":"2027-04-15T08:00:00Z","#
-            + #""Scopes":["fetch","send","register"]}"#
-        #expect(response.text == expected)
-        #expect(BearerToken(token) != nil)
-        try await self.expect(token, isGood: true)
-    }
 
     @Test(arguments: ["Bearer", "bearer", "BEARER", "bEaReR"])
     func theSchemeIsReadInAnyCase(scheme: String) async throws {

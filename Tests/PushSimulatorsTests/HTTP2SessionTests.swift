@@ -24,6 +24,13 @@ import Testing
         [0, 3, 0, 0, UInt8(limit >> 8), UInt8(limit & 0xFF)]
     }
 
+    @Test func aRequestArrivesWhenItsBodyIsWhole() throws {
+        #expect(try self.receive(Frame.opening + Frame.request(endsStream: false)).isEmpty)
+        #expect(try self.receive(Frame.bytes(type: 0, flags: 0, stream: 1, Array("ab".utf8))).isEmpty)
+        let arrivals = try self.receive(Frame.bytes(type: 0, flags: 1, stream: 1, Array("cd".utf8)))
+        #expect(arrivals.map(\.request) == [SimulatedRequest(path: "/", body: Array("abcd".utf8))])
+    }
+
     @Test func theLimitOfStreamsIsRaisedOnceByAnAnswerThatProvesTheClient() throws {
         #expect(try self.takeFrames().filter(\.isSetting).map(\.payload) == [Self.streams(1)])
         var proof = SimulatedResponse(status: 200)
@@ -38,13 +45,6 @@ import Testing
             self.session.respond(proof, on: arrivals[0].stream)
         }
         #expect(try self.takeFrames().filter(\.isSetting).map(\.payload) == [Self.streams(500)])
-    }
-
-    @Test func aRequestArrivesWhenItsBodyIsWhole() throws {
-        #expect(try self.receive(Frame.opening + Frame.request(endsStream: false)).isEmpty)
-        #expect(try self.receive(Frame.bytes(type: 0, flags: 0, stream: 1, Array("ab".utf8))).isEmpty)
-        let arrivals = try self.receive(Frame.bytes(type: 0, flags: 1, stream: 1, Array("cd".utf8)))
-        #expect(arrivals.map(\.request) == [SimulatedRequest(path: "/", body: Array("abcd".utf8))])
     }
 
     @Test func anUpperCaseHeaderNameResetsTheStream() throws {

@@ -39,6 +39,34 @@ import Testing
         return try #require(try await self.fixture.lease().first)
     }
 
+    @Test(arguments: [
+        (Settlement.accepted(providerID: "x"), PushEvent.Kind.accepted, nil), (.expired, .expired, nil),
+        (.failed(reason: "BadDeviceToken"), .failed, "BadDeviceToken"),
+    ])
+    func theEndOfAPushIsAnEvent(settlement: Settlement, kind: PushEvent.Kind, reason: String?) async throws {
+        let delivery = try await self.leased(1)
+        #expect(try await self.events().isEmpty)
+        self.fixture.clock.advance(by: 5)
+        try await self.fixture.settle(delivery, as: settlement)
+        let event = try #require(try await self.events().first)
+        #expect(
+            event
+                == PushEvent(
+                    number: event.number,
+                    at: self.fixture.now,
+                    kind: kind,
+                    notification: try self.id(1),
+                    device: self.device,
+                    user: Username("alice"),
+                    platform: "apns",
+                    reason: reason
+                )
+        )
+        // Settling the push again changes nothing.
+        try await self.fixture.settle(delivery, as: .failed(reason: "late"))
+        #expect(try await self.events() == [event])
+    }
+
     /// If the notification of a fetch is deleted, the apps of the user who fetched it decide.
     @Test(arguments: [false, true])
     func aSenderReadsNoEventsOfAppsThatItHasLeft(isDeleted: Bool) async throws {
@@ -72,34 +100,6 @@ import Testing
     }
 
     // MARK: Changes with an event
-
-    @Test(arguments: [
-        (Settlement.accepted(providerID: "x"), PushEvent.Kind.accepted, nil), (.expired, .expired, nil),
-        (.failed(reason: "BadDeviceToken"), .failed, "BadDeviceToken"),
-    ])
-    func theEndOfAPushIsAnEvent(settlement: Settlement, kind: PushEvent.Kind, reason: String?) async throws {
-        let delivery = try await self.leased(1)
-        #expect(try await self.events().isEmpty)
-        self.fixture.clock.advance(by: 5)
-        try await self.fixture.settle(delivery, as: settlement)
-        let event = try #require(try await self.events().first)
-        #expect(
-            event
-                == PushEvent(
-                    number: event.number,
-                    at: self.fixture.now,
-                    kind: kind,
-                    notification: try self.id(1),
-                    device: self.device,
-                    user: Username("alice"),
-                    platform: "apns",
-                    reason: reason
-                )
-        )
-        // Settling the push again changes nothing.
-        try await self.fixture.settle(delivery, as: .failed(reason: "late"))
-        #expect(try await self.events() == [event])
-    }
 
     @Test func retriedPushHasNoEventBeforeItsEnd() async throws {
         let delivery = try await self.leased(1)

@@ -98,6 +98,17 @@ import Testing
         try await self.reader.devices(ofUser: user.id).map(\.handle.value)
     }
 
+    @Test func freeAndTakenHandlesAreClaimedAlike() async throws {
+        try await self.hold("a", "taken", of: self.alice)
+        for (id, handle) in [("b", "taken"), ("c", "free")] {
+            #expect(try await self.register(id, handle, of: self.bob) == .unconfirmed(hasWork: true))
+            let code = try await self.pushedCode(to: handle)
+            #expect(code.wholeMatch(of: /[0-9a-f]{32}/) != nil)
+        }
+        #expect(try await self.handles(of: self.bob).isEmpty)
+        #expect(try await self.handles(of: self.alice) == ["taken"])
+    }
+
     /// The user's rows of the other app are not changed.
     @Test(arguments: ["a", "b"])
     func userWhoLeavesAnAppLosesItsClaimsThere(id: String) async throws {
@@ -114,17 +125,6 @@ import Testing
     }
 
     // MARK: Until it is confirmed
-
-    @Test func freeAndTakenHandlesAreClaimedAlike() async throws {
-        try await self.hold("a", "taken", of: self.alice)
-        for (id, handle) in [("b", "taken"), ("c", "free")] {
-            #expect(try await self.register(id, handle, of: self.bob) == .unconfirmed(hasWork: true))
-            let code = try await self.pushedCode(to: handle)
-            #expect(code.wholeMatch(of: /[0-9a-f]{32}/) != nil)
-        }
-        #expect(try await self.handles(of: self.bob).isEmpty)
-        #expect(try await self.handles(of: self.alice) == ["taken"])
-    }
 
     @Test(arguments: [["username:bob"], ["news"], ["!beta"], ["username:bob && news"]])
     func onlyTheCodeIsPushedToAClaim(expressions: [String]) async throws {
@@ -281,7 +281,7 @@ import Testing
         #expect(try await self.confirm("b", code, of: self.bob) == .registered(moved: 0))
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test func codesArePushedAMinuteApart() async throws {
         _ = try await self.register("b", "x", of: self.bob)

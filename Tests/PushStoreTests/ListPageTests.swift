@@ -60,7 +60,7 @@ import Testing
         await next.store.close()
     }
 
-    // MARK: Bounds
+    // MARK: Limits
 
     @Test func aPageOfLongPayloadsIsBoundedInBytes() async throws {
         let length = 65_536

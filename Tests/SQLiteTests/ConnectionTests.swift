@@ -11,18 +11,18 @@ struct ConnectionTests {
         self.folder = try TemporaryFolder()
     }
 
-    @Test func otherFileThanADatabaseIsRefused() throws {
-        let path = self.folder.file("picture")
-        try Data(repeating: 65, count: 4096).write(to: URL(fileURLWithPath: path))
-        let error = #expect(throws: DatabaseError.self) { try Connection(path: path) }
-        #expect(error?.message == "file is not a database")
-    }
-
     @Test func readOnlyConnectionCreatesNoFile() throws {
         let path = self.folder.file("test.db")
         let error = #expect(throws: DatabaseError.self) { try Connection(path: path, isReadOnly: true) }
         #expect(error?.resultCode == .cannotOpen)
         #expect(!FileManager.default.fileExists(atPath: path))
+    }
+
+    @Test func otherFileThanADatabaseIsRefused() throws {
+        let path = self.folder.file("picture")
+        try Data(repeating: 65, count: 4096).write(to: URL(fileURLWithPath: path))
+        let error = #expect(throws: DatabaseError.self) { try Connection(path: path) }
+        #expect(error?.message == "file is not a database")
     }
 
     @Test func closedConnectionRefusesStatements() throws {

@@ -1,3 +1,4 @@
+import PushTesting
 import SQLite
 import Testing
 

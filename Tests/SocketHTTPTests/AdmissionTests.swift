@@ -10,6 +10,24 @@ import Testing
     private static let origins = (0..<8).map { PeerAddress.ip(IPAddress(in_addr(s_addr: UInt32($0)))) }
     private var admission = Admission(limits: ServerLimits(maxConnections: 20, maxConnectionsPerAddress: 4))
 
+    @Test func longestIdleConnectionIsEvictedFirst() async throws {
+        try await withServer(limits: ServerLimits(maxConnections: 10), loops: 1) { test in
+            var clients: [RawClient] = []
+            for _ in 0..<9 {
+                clients.append(try test.client())
+                try await clients.last?.get()
+            }
+            // The first client has now been idle for less time than the second.
+            try await clients[0].get()
+            let tenth = try test.client()
+            try await tenth.get()
+            #expect(try await clients[1].rest() == "")
+            for client in clients[2...] + [clients[0]] { try await client.get() }
+            #expect(test.server.counts.evicted.load(ordering: .relaxed) == 1)
+            #expect(test.server.counts.refused.load(ordering: .relaxed) == 0)
+        }
+    }
+
     @Test mutating func refusedConnectionTakesNoPlace() {
         for _ in 0..<4 {
             #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false))
@@ -51,24 +69,6 @@ import Testing
         #expect(self.admission.enter(from: Self.origins[0], hearsRefusals: true) == .welcome(evicts: false))
         for _ in 0..<4 { self.admission.leave(from: Self.origins[0]) }
         #expect(self.admission.inUse == 0)
-    }
-
-    @Test func longestIdleConnectionIsEvictedFirst() async throws {
-        try await withServer(limits: ServerLimits(maxConnections: 10), loops: 1) { test in
-            var clients: [RawClient] = []
-            for _ in 0..<9 {
-                clients.append(try test.client())
-                try await clients.last?.get()
-            }
-            // The first client has now been idle for less time than the second.
-            try await clients[0].get()
-            let tenth = try test.client()
-            try await tenth.get()
-            #expect(try await clients[1].rest() == "")
-            for client in clients[2...] + [clients[0]] { try await client.get() }
-            #expect(test.server.counts.evicted.load(ordering: .relaxed) == 1)
-            #expect(test.server.counts.refused.load(ordering: .relaxed) == 0)
-        }
     }
 
     @Test func clientsOfOneAddressDoNotKeepOthersOut() async throws {

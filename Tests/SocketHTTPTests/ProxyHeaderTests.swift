@@ -97,8 +97,8 @@ import Testing
         field: .xForwardedFor
     )
 
-    /// Runs a server that reads headers and answers with the client; returns the peers that sent
-    /// malformed ones.
+    /// Runs a server that reads PROXY headers and answers with the client's address; returns the
+    /// peers that sent malformed headers.
     private func withClientServer(_ body: @Sendable @escaping (TestServer) async throws -> Void) async throws
         -> [String]
     {

@@ -9,6 +9,10 @@ import Testing
         }
     }
 
+    @Test func certificateWithinItsValidityHasNoObjection() throws {
+        #expect(try TLSIdentity(TestAuthority().makeServerIdentity()).objection == nil)
+    }
+
     @Test func aKeyOfAnotherCertificateIsNamed() throws {
         let authority = try TestAuthority()
         let (one, other) = (try authority.makeServerIdentity(), try authority.makeServerIdentity())
@@ -61,10 +65,6 @@ import Testing
         let objection = try #require(identity.objection)
         #expect(objection.hasPrefix(message))
         #expect(objection.hasSuffix("GMT"))
-    }
-
-    @Test func certificateWithinItsValidityHasNoObjection() throws {
-        #expect(try TLSIdentity(TestAuthority().makeServerIdentity()).objection == nil)
     }
 
     @Test(arguments: ["", "no PEM"])

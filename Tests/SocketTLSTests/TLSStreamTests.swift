@@ -14,6 +14,20 @@ import Testing
         return options
     }
 
+    @Test(arguments: Self.versions, [nil, 1, 7])
+    func bytesArriveInBothDirectionsHoweverTheyAreCut(version: Int32, portion: Int?) async throws {
+        var options = Self.options(version)
+        options.portion = portion
+        let (received, answer) = try await withHandshake(nil, options) { stream, client in
+            try await client.write("ping")
+            let received = try await read(stream)
+            try write("pong", to: stream)
+            return (received, try await client.read())
+        }
+        #expect(received == Array("ping".utf8))
+        #expect(answer == Array("pong".utf8))
+    }
+
     @Test func aHandshakeWithASilentClientEndsAtItsDeadline() async throws {
         await #expect(throws: WaitError.timedOut) {
             try await withConnection { _, server, _ in
@@ -38,20 +52,6 @@ import Testing
                 try await TLSStream(server, context: TLSServerContext()).handshake(until: .now + .seconds(30))
             }
         }
-    }
-
-    @Test(arguments: Self.versions, [nil, 1, 7])
-    func bytesArriveInBothDirectionsHoweverTheyAreCut(version: Int32, portion: Int?) async throws {
-        var options = Self.options(version)
-        options.portion = portion
-        let (received, answer) = try await withHandshake(nil, options) { stream, client in
-            try await client.write("ping")
-            let received = try await read(stream)
-            try write("pong", to: stream)
-            return (received, try await client.read())
-        }
-        #expect(received == Array("ping".utf8))
-        #expect(answer == Array("pong".utf8))
     }
 
     @Test(arguments: Self.versions)

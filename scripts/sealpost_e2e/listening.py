@@ -1,5 +1,6 @@
 """Listeners at their own ports: relays, and receivers that replace other services."""
 
+import random
 import socket
 import ssl
 import threading
@@ -34,3 +35,29 @@ def pump(source, target):
             target.shutdown(socket.SHUT_WR)
     except (OSError, ValueError):
         pass  # A peer has gone.
+
+
+class LossyProxy(Listener):
+    """Forwards connections, and cuts three of ten answers at a random byte: the server has done its work by then."""
+
+    def __init__(self, port):
+        self.port_behind, self.random, self.cuts = port, random.Random(7), 0
+        self.lock = threading.Lock()
+        super().__init__()
+
+    def serve(self, connection):
+        server = socket.create_connection(("127.0.0.1", self.port_behind))
+        threading.Thread(target=pump, args=(connection, server), daemon=True).start()
+        with connection, server:
+            try:
+                while piece := server.recv(65_536):
+                    with self.lock:
+                        is_cut = self.random.random() < 0.3
+                        self.cuts += is_cut
+                        length = self.random.randrange(len(piece)) if is_cut else len(piece)
+                    connection.sendall(piece[:length])
+                    if is_cut:
+                        connection.shutdown(socket.SHUT_RDWR)
+                        return
+            except OSError:
+                pass  # The client has gone.

@@ -166,8 +166,8 @@ export class Publisher {
   }
 
   /**
-   * The JSON of any call of the API, with the API's own names; undefined without a body. A `POST`
-   * is retried if it has a key.
+   * Sends any request of the API, and returns the answer's JSON with the API's own names; undefined
+   * if the answer has no body. Retries a `POST` if it has a key.
    */
   async call(method, path, {body, idempotencyKey: key, ...options} = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body);

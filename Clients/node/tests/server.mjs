@@ -19,8 +19,8 @@ export class Server {
   #port;
 
   /**
-   * Starts a server with the users alice and paul, a publisher. `settings` are ends of variables'
-   * names.
+   * Starts a server with the users alice and paul, a publisher. `settings` are
+   * environment variables, named without `SEALPOST_`.
    */
   static async start(t, {settings = {}, files = {}} = {}) {
     const server = new Server();

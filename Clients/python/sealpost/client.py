@@ -34,7 +34,7 @@ class Client:
 
     `token` is a publisher's, or a function that returns the current one; `user` is a name and a
     password in its place. Each attempt ends after `timeout` seconds, each call after `deadline`
-    seconds with all its retries. A call retries what may pass, waits at least as long as
+    seconds with all its retries. A call retries temporary failures, waits at least as long as
     `Retry-After` says, and repeats a post under its idempotency key only. `signing_keys` pins the
     server's keys: then each answer must be signed, which needs the package `cryptography`.
     """

@@ -5,12 +5,9 @@ import concurrent.futures
 import importlib.util
 import os
 import pathlib
-import random
-import socket
 import ssl
 import sys
 import tempfile
-import threading
 import unittest
 from datetime import datetime, timedelta, timezone
 from unittest import mock
@@ -22,32 +19,6 @@ from sealpost import Client, Denied, Interference, Notification, Refused, Sent, 
 from sealpost_e2e import api, listening, rig, tls
 
 PROGRAM = pathlib.Path(os.environ.get("SEALPOST_PROGRAM", ROOT / ".build/debug/sealpost"))
-
-
-class LossyProxy(listening.Listener):
-    """Forwards connections, and cuts three of ten answers at a random byte: the server has done its work by then."""
-
-    def __init__(self, port):
-        self.port_behind, self.random, self.cuts = port, random.Random(7), 0
-        self.lock = threading.Lock()
-        super().__init__()
-
-    def serve(self, connection):
-        server = socket.create_connection(("127.0.0.1", self.port_behind))
-        threading.Thread(target=listening.pump, args=(connection, server), daemon=True).start()
-        with connection, server:
-            try:
-                while piece := server.recv(65_536):
-                    with self.lock:
-                        is_cut = self.random.random() < 0.3
-                        self.cuts += is_cut
-                        length = self.random.randrange(len(piece)) if is_cut else len(piece)
-                    connection.sendall(piece[:length])
-                    if is_cut:
-                        connection.shutdown(socket.SHUT_RDWR)
-                        return
-            except OSError:
-                pass  # The client has gone.
 
 
 @unittest.skipUnless(PROGRAM.exists(), f"there is no server in {PROGRAM}")
@@ -75,7 +46,7 @@ class ServerTests(unittest.TestCase):
                 return payloads
 
     def test_each_notification_arrives_once_although_three_of_ten_answers_are_lost(self):
-        proxy = LossyProxy(self.rig.port)
+        proxy = listening.LossyProxy(self.rig.port)
         self.addCleanup(proxy.close)
         single = [f"single {number}" for number in range(200)]
         many = [f"many {number}" for number in range(1200)]

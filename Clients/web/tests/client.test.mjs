@@ -695,6 +695,24 @@ test('events bring what is pushed, and connect again after a lost stream', async
   assert.equal((await push.cachedInbox()).notifications.length, 2);
 });
 
+test("an event without a notification tells of another device's change, and moves no stream's place", async t => {
+  const server = new FakeServer(), push = await clientOf(t, server), end = new AbortController();
+  const [one, two] = [server.post('one'), server.post('two')], told = [], asked = [];
+  server.after = (response, {path, headers}) => {
+    if (path !== '/api/stream') return response;
+    asked.push(headers['Last-Event-ID']);
+    if (asked.length === 1) server.change(two, {Read: true});
+    const [field, id] = [['id:', one], [':  ', 999], ['id:', two]][asked.length - 1];
+    return new Response(`retry: 2000\n\n${field} ${id}\ndata: {"secureId":"${id}"}\n\n`, {headers: {MyToken: response.headers.get('MyToken'), 'Content-Type': 'text/event-stream'}});
+  };
+  for await (const {id, item} of push.events({signal: end.signal})) {
+    told.push([id, item?.payload]);
+    if (item === null) assert.deepEqual((await push.cachedInbox()).notifications.map(({isRead}) => isRead), [false, true]);
+    if (told.length === 3) end.abort();
+  }
+  assert.deepEqual([told, asked], [[[one, 'one'], [999, undefined], [two, 'two']], [undefined, String(one), String(one)]]);
+});
+
 /** The locks of a browser: one holder for each name, the others wait in turn. */
 class FakeLocks {
   #held = new Map();
@@ -896,6 +914,28 @@ test('a browser that cannot start the worker says so before it asks the user, an
     await fails(code, advice);
   }
   assert.equal(fake.current, null);
+});
+
+test('what other devices have read, dismissed or expired is closed, and the badge is the number of unread ones', async t => {
+  browser(t);
+  const server = new FakeServer(), push = await clientOf(t, server), closed = [], badges = [];
+  const [unread, read, gone] = ['unread', 'read', 'gone'].map(text => server.post(text));
+  await push.sync();
+  const shown = (id, name = '') => ({data: {id, name}, tag: `sealpost ${id}`, close: () => { closed.push([id, name]); }});
+  // The last ones are another account's, another app's, and the one that arrives during the sync.
+  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
+  registration.getNotifications = async () => [...list];
+  navigator.setAppBadge = async count => { badges.push(count); };
+  server.change(read, {Read: true});
+  server.delete(gone);
+  server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
+  await push.closeSeen();
+  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, '']], [1]]);
+  // Without a network nothing is known.
+  closed.length = 0;
+  server.before = lost;
+  await push.closeSeen();
+  assert.deepEqual([closed, badges], [[], [1]]);
 });
 
 test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {

@@ -112,3 +112,16 @@ test("TypeScript's compiler accepts an app, and refuses what would fail", {skip:
   ], {cwd: folder, encoding: 'utf8'});
   assert.equal(status, 0, stdout);
 });
+
+test('the TypeScript of docs/frameworks.md compiles against a stub of React Native', {skip: compiler ? false : 'node-typescript is not installed'}, t => {
+  const folder = mkdtempSync(join(tmpdir(), 'sealpost-frameworks-'));
+  t.after(() => rmSync(folder, {recursive: true}));
+  const [, code] = /```ts\n(.*?)```/s.exec(read('../../docs/frameworks.md'));
+  writeFileSync(join(folder, 'sealpost.ts'), code);
+  writeFileSync(join(folder, 'react-native.d.ts'), `declare module 'react-native' {
+    export const NativeModules: {Sealpost: {call(name: string, parts: string[]): Promise<string>}};
+  }`);
+  const command = [compiler, '--noEmit', '--strict', '--target', 'es2022', '--module', 'es2022', 'sealpost.ts', 'react-native.d.ts'];
+  const {status, stdout} = spawnSync(process.execPath, command, {cwd: folder, encoding: 'utf8'});
+  assert.equal(status, 0, stdout);
+});

@@ -208,11 +208,11 @@ test('answers to sign-outs mean what the vectors say', async t => {
     const isTold = await push.signOut();
     asked.length = 0;
     await push.finishSignOuts();
-    assert.equal(isTold ? 'told' : asked.length === 0 ? 'ended' : 'waits', outcome, name);
+    assert.equal(isTold ? 'done' : asked.length === 0 ? 'ended' : 'waits', outcome, name);
     if (isTold) assert.deepEqual(asked, [], name);
     outcomes.add(outcome);
   }
-  assert.deepEqual([...outcomes].sort(), ['ended', 'told', 'waits']);
+  assert.deepEqual([...outcomes].sort(), ['done', 'ended', 'waits']);
 });
 
 for (const [kind, signatures] of [['signed', {keys: [pinned.publicKey]}], ['unsigned', 'unsigned']]) {
@@ -236,7 +236,7 @@ async function follow(steps, signatures) {
       Id: item.id, ...(item.hasPayload ? {Payload: item.payload} : {}), Read: item.isRead,
       CreatedAt: rfc3339(item.createdAt), ExpiresAt: rfc3339(item.expiresAt), ...(item.isReadOnce ? {ReadOnce: true} : {}), ...(item.isNeverStored ? {Store: 'never'} : {}),
     })).sort((one, other) => one.Id - other.Id);
-    assert.deepEqual(cached.map(({Store, ...item}) => item), step.kept.map(({Store, ...item}) => item), 'kept');
+    assert.deepEqual(cached.map(({Store, ...item}) => item), step.cached.map(({Store, ...item}) => item), 'cached');
     assert.deepEqual((await push.cachedInbox()).notifications.map(({id}) => id), step.shown, 'shown');
     clock = 0;
     const changes = await push.changes(mark);
@@ -277,7 +277,7 @@ async function follow(steps, signatures) {
       const step = steps[number];
       assert.equal(step.next, 'done');
       const withPayload = new Set((await push.cachedInbox()).notifications.filter(item => item.hasPayload).map(({id}) => id));
-      assert.deepEqual(notifications.filter(item => item.hasPayload && !withPayload.has(item.id)).map(({id}) => id), step.unkept, 'unstored');
+      assert.deepEqual(notifications.filter(item => item.hasPayload && !withPayload.has(item.id)).map(({id}) => id), step.uncached, 'unstored');
       if (number === steps.length - 1) await compare(step);
     }
   } finally {
@@ -344,15 +344,15 @@ test('what waits is done, waits on or has failed as the vectors say', async t =>
 
 test('late answers do what the vectors say', async t => {
   const {deviceTime, cases} = read('late');
-  for (const {name, before, late, event, isTold, told, page, after, next, finally: last} of cases) {
+  for (const {name, before, late, event, isReachable: wasReachable, answers, page, after, next, finally: last} of cases) {
     const keyOf = call => ({notification: 'GET /api/notifications/7', shown: 'GET /api/notifications?ids', list: 'GET /api/notifications'})[call];
     const due = [...before, late, ...(page ? [page] : []), next];
-    let isReachable = isTold, isAsked, arrive;
+    let isReachable = wasReachable, isAsked, arrive;
     const asked = new Promise(done => { isAsked = done; }), arrives = new Promise(done => { arrive = done; });
     const push = await clientOf(t, async (url, options) => {
       const {pathname, searchParams} = new URL(url);
       if (options.method !== 'GET') {
-        const {answer} = told.find(({method, path}) => method === options.method && path === pathname);
+        const {answer} = answers.find(({method, path}) => method === options.method && path === pathname);
         return isReachable ? responseTo(options, answer) : lost();
       }
       const key = `GET ${pathname}${searchParams.has('ids') ? '?ids' : ''}`, place = due.findIndex(({call}) => keyOf(call) === key);
@@ -370,7 +370,7 @@ test('late answers do what the vectors say', async t => {
     const arrival = calls[late.call]();
     await asked;
     if (page) await push.sync();
-    else if (event !== 'nothing') assert.equal(await does[event](push), isTold, name);
+    else if (event !== 'nothing') assert.equal(await does[event](push), wasReachable, name);
     arrive();
     await arrival;
     assert.deepEqual(await states(push), after, name);

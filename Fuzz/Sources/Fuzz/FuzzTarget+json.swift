@@ -16,8 +16,7 @@ extension FuzzTarget {
     /// A body: a value that is written is read as the same one, and nests no deeper than
     /// promised. Orders and registrations that are made from it end in a value or in a problem.
     static func json(_ bytes: [UInt8]) throws {
-        // The reason why a text is not JSON does not matter here, nor does any other answer that
-        // a client could not read.
+        // Any text that is not JSON is refused; this target does not check the reason.
         guard let value = try? JSONValue(reading: bytes) else { return }
         try require(value.levels <= 64, "\(value.levels) levels are no more than 64")
         let written = value.bytes

@@ -7,8 +7,9 @@ extension FuzzTarget {
         let text = String(decoding: bytes, as: UTF8.self)
         let parts = bytes.split(separator: UInt8(ascii: "-"), maxSplits: 4, omittingEmptySubsequences: false)
         let expected = Self.isValid(parts.map(Array.init)) ? String(decoding: parts[1], as: UTF8.self) : nil
-        let trace = TraceID(traceparent: text)
-        try require(trace?.description == expected, "\(text) names \(expected ?? "no trace")")
+        let context = TraceContext(traceparent: text)
+        try require(context?.trace.description == expected, "\(text) names \(expected ?? "no trace")")
+        try require(context.map { "\($0.span)" == String(decoding: parts[2], as: UTF8.self) } ?? true, "\(text)")
     }
 
     private static func isValid(_ parts: [[UInt8]]) -> Bool {

@@ -9,9 +9,10 @@ struct SessionSettings: Sendable {
     /// The longest that a transaction may be idle; `nil`: without limit.
     var idleLimit: Duration?
 
-    /// The calls that make the settings, whatever the role, the database or a pooler has.
+    /// The SQL that sets these values, whatever values the role, the database or a pooler has.
     ///
-    /// The parameter `options` could not: a pooler such as PgBouncer refuses or ignores it.
+    /// The connection's parameter `options` does not always set them: a pooler such as PgBouncer
+    /// refuses or ignores it.
     var assignments: String {
         let limits = [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
@@ -42,11 +43,11 @@ extension DatabaseAddress {
     /// The path of a file that cannot exist: libpq then reads no file in the user's home.
     private static let noFile = "/dev/null/none"
 
-    /// The parameters of a connection to some of the hosts, for `PQconnectStartParams`;
-    /// `addresses`: the hosts' numeric addresses, empty if libpq need not know them.
+    /// The parameters for `PQconnectStartParams` to connect to some of the hosts. `addresses` are
+    /// the hosts' numeric addresses; empty if libpq may resolve the names.
     ///
-    /// Sets every parameter that an environment variable could change, except settings of the
-    /// session, which its first statement makes.
+    /// Sets every parameter that an environment variable could change. The first statement of the
+    /// session makes the session's own settings.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],

@@ -2,7 +2,7 @@ internal import CPostgreSQL
 internal import Reactor
 
 /// One attempt to connect to one address and to read the server's identity, with a deadline for
-/// both. On the loop only.
+/// both. Use it on the loop only.
 final class ConnectAttempt: ReadinessHandler {
     typealias Completion = (Result<OpenedConnection, ConnectFailure>) -> Void
 

@@ -4,7 +4,7 @@ internal import Reactor
 /// Connects to every address at once; the first that accepts writes and passes the guard wins.
 ///
 /// The address that won last has a head start: the race tries the others only if it is silent or
-/// fails. On the loop only.
+/// fails. Use it on the loop only.
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
     /// The time limit of a whole race, in limits of one attempt: it ends a name lookup.

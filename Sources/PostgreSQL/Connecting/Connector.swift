@@ -1,6 +1,6 @@
 internal import Reactor
 
-/// The state that all attempts of a pool to connect share. On the loop only.
+/// The state that all attempts of a pool to connect share. Use it on the loop only.
 final class Connector {
     let address: DatabaseAddress
     let loop: EventLoop

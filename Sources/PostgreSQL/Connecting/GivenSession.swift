@@ -2,7 +2,7 @@ internal import CPostgreSQL
 
 /// The server's session behind a connection, as its first statement found it.
 struct GivenSession {
-    /// Why the client must not use a session that other clients use, too.
+    /// The reason why the client must not use a session that other clients use, too.
     static let sharedReason = """
         a pooler before the database gives a client's transactions to different sessions, which other clients use, too \
         (PgBouncer's pool_mode = transaction, or no server_reset_query): connect directly, or set pool_mode = session and \

@@ -2,7 +2,7 @@ internal import CPostgreSQL
 internal import Reactor
 
 /// A connection that single statements of many callers share; it reconnects when the connection is
-/// lost. On the loop only.
+/// lost. Use it on the loop only.
 ///
 /// Sends all statements of a turn of the loop together, in groups with one Sync each. A group is
 /// one implicit transaction: a statement that another one's failure has undone is sent again with

@@ -1,8 +1,8 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// The connections that transactions borrow, one each; opened when they are first needed. On the
-/// loop only.
+/// The connections that transactions borrow, one each; opened when they are first needed. Use
+/// it on the loop only.
 final class WriterPool: SessionOwner {
     typealias Loan = Result<Session, DatabaseError>
 

@@ -20,7 +20,7 @@ package struct Statement: Sendable {
         try self.init(sql, values: values)
     }
 
-    /// The same with the values in an array.
+    /// A statement whose values are in an array.
     package init(_ sql: String, values: [any Bindable]) throws(DatabaseError) {
         var bytes: [UInt8] = []
         var ranges: [Range<Int>?] = []

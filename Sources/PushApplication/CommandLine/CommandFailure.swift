@@ -2,7 +2,7 @@ import ArgumentParser
 import Glibc
 import PushAPI
 
-/// Why a command cannot do its task, worded for the operator.
+/// The reason why a command cannot do its task, worded for the operator.
 package struct CommandFailure: Error, CustomStringConvertible {
     package let description: String
     let code: CommandProblem.Code

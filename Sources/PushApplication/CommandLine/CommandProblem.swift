@@ -2,7 +2,7 @@ import PushAPI
 import PushStore
 import Reactor
 
-/// Why a command failed: a text for people, and a code for scripts.
+/// The reason why a command failed: a text for people, and a code for scripts.
 package struct CommandProblem: Error {
     /// The codes of faults outside of the API, which has its own codes. None is ever renamed.
     package enum Code: String, CaseIterable {

@@ -10,10 +10,6 @@ extension Configuration {
         /// The rules, without the known apps.
         var rules: IssuerRules
         var url: OutboundURL
-        /// How long keys are used while the issuer does not answer.
-        var kept = Duration.seconds(86_400)
-        /// The longest time between two reads of the keys.
-        var refresh = Duration.seconds(3600)
         var caFile: String?
         /// Whether calls to the issuer bypass the proxy.
         var isDirect = false
@@ -24,12 +20,8 @@ extension Configuration {
             let audiences = Set(try section.strings("audience") ?? [])
             var rules = IssuerRules(issuer: issuer ?? "", audiences: audiences)
             try rules.read(section)
-            let keys = try section.section("keys")
-            if let kept = try keys.wholeSeconds("keep", in: 60...2_592_000) { self.kept = .seconds(kept) }
-            if let refresh = try keys.wholeSeconds("refresh", in: 60...86_400) { self.refresh = .seconds(refresh) }
-            try keys.finish()
             self.caFile = try section.string("caFile")
-            self.isDirect = try section.bool("direct") ?? self.isDirect
+            try section.bool("direct", into: &self.isDirect)
             try section.finish()
             guard let issuer else { return nil }
             guard let url = OutboundURL(issuer), !issuer.contains("?"), url.isSecure || url.isLocal else {
@@ -62,18 +54,17 @@ extension IssuerRules {
         self.formerIssuers = Set(try section.strings("formerIssuers") ?? [])
         self.authorizedParties = Set(try section.strings("authorizedParties") ?? [])
         let name = try section.section("name")
-        self.nameClaim = try name.string("claim") ?? self.nameClaim
-        self.namePrefix = try name.string("prefix") ?? self.namePrefix
+        try name.string("claim", into: &self.nameClaim)
+        try name.string("prefix", into: &self.namePrefix)
         guard self.namePrefix.isEmpty || Username(self.namePrefix) != nil else {
             throw name.error("prefix", nil, "must be letters, digits, -, _, @, # or .")
         }
         try name.finish()
         self.createsUsers = try section.string("users", oneOf: ["existing", "created"]) == "created"
-        self.includesPasswordUsers = try section.bool("passwordUsers") ?? self.includesPasswordUsers
+        try section.bool("passwordUsers", into: &self.includesPasswordUsers)
         try self.readRights(section)
-        if let leeway = try section.wholeSeconds("leeway", in: 0...300) { self.leeway = TimeInterval(leeway) }
         if let age = try section.wholeSeconds("maxAge", in: 60...2_592_000) { self.maximumAge = TimeInterval(age) }
-        self.allowsSessions = try section.bool("sessions") ?? self.allowsSessions
+        try section.bool("sessions", into: &self.allowsSessions)
     }
 
     private mutating func readRights(_ section: ConfigurationSection) throws {

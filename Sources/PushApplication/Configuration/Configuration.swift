@@ -2,7 +2,7 @@ import Foundation
 package import PushCore
 package import PushSQLite
 import PushSenders
-import PushServer
+package import PushServer
 package import PushStore
 import Reactor
 package import SocketHTTP
@@ -19,43 +19,31 @@ package struct Configuration: Sendable {
     var forwardedField = TrustedProxies.Field.xForwardedFor.rawValue
     /// Whether trusted proxies send headers of the PROXY protocol.
     var readsProxyHeaders = false
-    /// The field in which trusted proxies name the user whom they have signed in; `nil`: they sign
-    /// in no user.
-    var identityHeader: String?
-    /// The accepted hosts of requests, in lower case and without a port; empty: any.
-    var names: [String] = []
-    /// The origins whose pages may use the API, in addition to the server's own.
-    var allowedOrigins: [WebOrigin] = []
     /// `nil`: the server speaks plain HTTP.
     package var tls: TLS?
-    var handshakeTimeout = Duration.seconds(10)
     package var limits = ServerLimits()
+    /// The settings of the API, but for those that other sections decide.
+    package var server = ServerSettings(
+        storage: [
+            Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
+            .viewer: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
+            .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
+            .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
+        ].compactMapValues(\.self)
+    )
     var database = "var/sealpost.db"
     /// The location of the store that `database` names. The executable knows which kinds of store
     /// there are.
     var place: @Sendable (_ database: String) -> any StorePlace = { SQLiteDatabase(path: $0) }
-    package var keyring = "var/keyring"
+    /// The folder of the files that the server makes, apart from the database.
+    package var keys = "var"
     var localSocket = LocalSocket.beside
-    var dayKeys = "var/day-keys"
-    /// The file of the newest timeline of the database.
-    var timeline = "var/timeline"
-    package var signingKeys = "var/signing-keys"
     var logLevel = "info"
     var logFormat = "text"
     /// `nil`: standard error.
     package var logFile: String?
     /// The server logs one of so many requests at level `info`; 0: none.
     var loggedRequests = 0
-    var idBits = 31
-    var emptyPayload = "Secure confirmation."
-    var maximumPayload = 65_536
-    var maximumBatch = 4_194_304
-    var expiresIn = 2_592_000
-    /// The apps whose payloads must be encrypted end to end.
-    var endToEndApps: Set<AppName> = []
-    var cacheMaxAge = 60
-    var listMaxAge = 0
-    package var sessionExpiresIn = 7_776_000
     /// How long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
     var events = Events()
@@ -66,29 +54,18 @@ package struct Configuration: Sendable {
         .viewer: Quota(requests: 1200, window: 60, changes: 10_000),
         .publisher: Quota(requests: 60_000, window: 60), .admin: Quota(requests: 60_000, window: 60),
     ].compactMapValues(\.self)
-    /// The storage limits of each user of a role; a role without an entry has none.
-    var storage = [
-        Role.device: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
-        .viewer: StorageBounds(devices: 25, notifications: 1000, bytes: 4 << 20),
-        .publisher: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
-        .admin: StorageBounds(devices: 1000, notifications: 20_000_000, bytes: 100 << 30),
-    ].compactMapValues(\.self)
-    /// The pushes of one sender that may be in flight: being sent, or with a result that is not
-    /// stored yet.
-    var inFlight = 1000
-    /// The tags that devices may set themselves.
-    var tags = TagPolicy()
-    /// The alerts that notifications may choose for their pushes.
-    var alerts = AlertPolicy()
     /// The issuer whose tokens sign in; `nil`: none.
     var oidc: OIDC?
+    /// The collector of spans; `nil`: none.
+    var tracing: Tracing?
+    /// Why a collector that the environment names for all programs is not used; `nil` otherwise.
+    var tracingFault: String?
     /// The proxy to the providers; `nil`: none.
     var proxy: Proxy?
     /// The senders that do not use the proxy.
     var directSenders: Set<Platform> = []
     /// The senders of all apps. By default only event streams, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
-    var streamHeartbeat = Duration.seconds(15)
     /// The texts of the file that are in force, by the paths of their keys; a reload compares
     /// them.
     var values: [String: String] = [:]
@@ -97,8 +74,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// In a folder `admin` next to the database, or next to the keyring if the database is on
-        /// a server.
+        /// In a folder `admin` next to the database, or in the folder of the keys if the database
+        /// is on a server.
         case beside
         case at(String)
         case off
@@ -171,6 +148,13 @@ package struct Configuration: Sendable {
 }
 
 extension Configuration {
+    /// The file of the data keys.
+    package var keyring: String { "\(self.keys)/keyring" }
+    package var signingKeys: String { "\(self.keys)/signing-keys" }
+    var dayKeys: String { "\(self.keys)/day-keys" }
+    /// The file of the newest timeline of the database.
+    var timeline: String { "\(self.keys)/timeline" }
+
     package var storePlace: any StorePlace { self.place(self.database) }
 
     /// The database's file; `nil` if the database is on a server.
@@ -198,7 +182,7 @@ extension Configuration {
 
     var usualAdminSocket: AdminSocket {
         let folder = self.serverFile.lastIndex(of: "/").map { self.serverFile[...$0] } ?? ""
-        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile)
+        return AdminSocket(path: "\(folder)admin/sealpost.sock", serverFile: self.serverFile, isUsual: true)
     }
 
     /// A file that the server's user owns.
@@ -224,6 +208,36 @@ enum SenderConfiguration: Sendable, Hashable {
     /// Server-sent events at this server itself.
     case stream
 
+    /// The shortest time between two pushes that tell a device of the sender to sync, in seconds;
+    /// `nil`: its devices get none.
+    var lookInterval: Int? {
+        switch self {
+        case .apns(let apns): apns.lookInterval
+        case .fcm(let fcm): fcm.lookInterval
+        case .wns(let wns): wns.lookInterval
+        // A browser must show something for each push, and a receiver has no screen.
+        case .webPush, .webhook: nil
+        case .stream: 1
+        }
+    }
+
+    /// The sender of the same devices whose pushes show nothing; `nil`: no such sender exists.
+    var silent: SenderConfiguration? {
+        switch self {
+        case .apns(var apns):
+            (apns.envelope, apns.connections, apns.lookInterval) = (.background, 1, nil)
+            return .apns(apns)
+        case .fcm(var fcm):
+            if fcm.apple != nil { fcm.apple = .background }
+            (fcm.android, fcm.connections, fcm.lookInterval) = (.data, 1, nil)
+            return .fcm(fcm)
+        case .wns(var wns):
+            (wns.content, wns.connections, wns.lookInterval) = (.raw, 1, nil)
+            return .wns(wns)
+        case .webPush, .webhook, .stream: return nil
+        }
+    }
+
     var isStream: Bool { if case .stream = self { true } else { false } }
 
     struct APNs: Sendable, Hashable {
@@ -238,12 +252,15 @@ enum SenderConfiguration: Sendable, Hashable {
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
-        var streams = 100
         /// Pushes a second; `nil`: unlimited.
         var rate: Int?
         /// Seconds between two background pushes to one device; only the latest of the pushes due
         /// meanwhile is sent.
         var backgroundInterval = 1200
+        /// Whether visible pushes have the number of unread notifications.
+        var sendsUnread = false
+        /// See `SenderConfiguration.lookInterval`.
+        var lookInterval: Int?
     }
 
     /// Apple's sandbox, with a key of its own or the sender's.
@@ -274,10 +291,10 @@ enum SenderConfiguration: Sendable, Hashable {
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
-        var streams = 100
         /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute,
         /// which also counts refused pushes.
         var rate = 9000
+        var lookInterval: Int?
     }
 
     struct WNS: Sendable, Hashable {
@@ -296,6 +313,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var connections = 8
         /// Pushes a second; `nil`: unlimited.
         var rate: Int?
+        var lookInterval: Int?
     }
 
     struct WebPush: Sendable, Hashable {

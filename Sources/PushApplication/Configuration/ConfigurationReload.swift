@@ -11,9 +11,6 @@ import Synchronization
 package final class ConfigurationReload: Sendable {
     /// Keys, or beginnings of keys, that take effect without a restart.
     static let reloaded = ["quotas", "server.limits", "log.level", "log.requests"]
-    /// Keys with such a beginning that need a restart: the database and the TLS handshakes were
-    /// set up with these times.
-    static let exceptions: Set = ["server.limits.handlerTimeout", "server.limits.handshakeTimeout"]
 
     private let started: Configuration
     private let threshold: LogThreshold
@@ -67,17 +64,15 @@ package final class ConfigurationReload: Sendable {
     }
 
     private func use(_ new: Configuration, instead old: Configuration, in application: Application) {
-        var limits = new.limits
-        limits.handlerTimeout = self.started.limits.handlerTimeout
-        application.use(quotas: new.quotas, limits: limits)
+        application.use(quotas: new.quotas, limits: new.limits)
         self.threshold.level = new.level
         application.parts.traces.sample(new.loggedRequests)
-        guard limits.maxConnections > old.limits.maxConnections else { return }
-        DescriptorLimit.raise(for: limits.maxConnections, logger: application.parts.logger)
+        guard new.limits.maxConnections > old.limits.maxConnections else { return }
+        DescriptorLimit.raise(for: new.limits.maxConnections, logger: application.parts.logger)
     }
 
     static func isReloaded(_ key: String) -> Bool {
-        !self.exceptions.contains(key) && self.reloaded.contains { key == $0 || key.hasPrefix("\($0).") }
+        self.reloaded.contains { key == $0 || key.hasPrefix("\($0).") }
     }
 }
 

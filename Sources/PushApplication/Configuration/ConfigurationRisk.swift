@@ -30,7 +30,7 @@ extension Configuration {
     }
 
     private var identityFromAnybody: ConfigurationRisk? {
-        guard self.identityHeader != nil,
+        guard self.server.identityField != nil,
             let network = self.trustedProxies.first(where: { IPNetwork($0)?.isEverything == true })
         else { return nil }
         return ConfigurationRisk(
@@ -44,7 +44,7 @@ extension Configuration {
     /// A page whose name resolves to the server's address can send any field, and the browser
     /// treats it as the server's own origin. A browser cannot connect to a unix socket.
     private var identityForAnyHost: ConfigurationRisk? {
-        guard self.identityHeader != nil, self.names.isEmpty,
+        guard self.server.identityField != nil, self.server.names.isEmpty,
             let network = self.trustedProxies.first(where: { $0 != "unix" })
         else { return nil }
         return ConfigurationRisk(
@@ -70,7 +70,7 @@ extension Configuration {
 
 extension Configuration {
     private var unprotectedOrigins: [ConfigurationRisk] {
-        self.allowedOrigins.filter { !$0.isProtected }.map { origin in
+        self.server.allowedOrigins.filter { !$0.isProtected }.sorted { $0.description < $1.description }.map { origin in
             ConfigurationRisk(
                 grade: .warned,
                 key: "server.allowedOrigins",

@@ -40,6 +40,15 @@ final class ConfigurationSection {
         return ConfigurationSection(source: self.source, path: self.path + [key], node: mapping)
     }
 
+    /// Reads a section with `body`, and throws `ConfigurationError` for a key that `body` has not
+    /// read.
+    func section<Value>(_ key: String, _ body: (ConfigurationSection) throws -> Value) throws -> Value {
+        let section = try self.section(key)
+        let value = try body(section)
+        try section.finish()
+        return value
+    }
+
     /// A list of mappings, whose keys are numbered from 0.
     func sections(_ key: String) throws -> [ConfigurationSection] {
         guard let node = try self.list(key) else { return [] }
@@ -105,10 +114,6 @@ final class ConfigurationSection {
     func integerOrNull(_ key: String, in range: ClosedRange<Int>) throws -> Int?? {
         if self.isNull(key) { return .some(nil) }
         return try self.integer(key, in: range).map { .some($0) }
-    }
-
-    func seconds(_ key: String) throws -> Duration? {
-        try self.wholeSeconds(key, in: 1...31_536_000).map { .seconds($0) }
     }
 
     /// A duration in seconds, or with the unit `s`, `m`, `h` or `d`.

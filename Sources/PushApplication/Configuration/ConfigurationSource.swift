@@ -69,7 +69,7 @@ final class ConfigurationSource {
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)
         let isOfSender = name.hasPrefix("\(Self.prefix)SENDERS_")
-        let remedy = isOfSender ? ", or set the sender's type, such as SEALPOST_SENDERS_APNS_TYPE" : ""
+        let remedy = isOfSender ? ", or set the sender's type, such as SEALPOST_SENDERS_OWN_TYPE" : ""
         let hint = near.map { "did you mean \($0)?" } ?? "unset it or correct its name\(remedy)"
         throw ConfigurationError("\(name): unknown environment variable; \(hint)")
     }

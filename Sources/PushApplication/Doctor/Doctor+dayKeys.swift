@@ -13,12 +13,12 @@ extension Doctor {
             let chain = try file.load()
             try report.check(chain, at: file.place)
             guard let chain else {
-                return Finding(.warn, "day.keys", "\(file.place) does not exist; the first start creates it")
+                return Finding(.warn, "day-keys", "\(file.place) does not exist; the first start creates it")
             }
             if let late = report.late(at: self.dataTime).first {
                 return Finding(
                     .warn,
-                    "day.keys",
+                    "day-keys",
                     """
                     \(late.place) still has the keys from \(late.day) on, and was not heard of since \
                     \(late.at.ISO8601Format()): start that server, or destroy the file
@@ -26,11 +26,11 @@ extension Doctor {
                 )
             }
             guard report.isSealing else {
-                return Finding(.warn, "day.keys", "encrypt nothing until servers of an older version have ended")
+                return Finding(.warn, "day-keys", "encrypt nothing until servers of an older version have ended")
             }
-            return Finding(.ok, "day.keys", "\(file.place) can be used, from \(chain.day) on")
+            return Finding(.ok, "day-keys", "\(file.place) can be used, from \(chain.day) on")
         } catch {
-            return Finding(.fail, "day.keys", "\(error)")
+            return Finding(.fail, "day-keys", "\(error)")
         }
     }
 }

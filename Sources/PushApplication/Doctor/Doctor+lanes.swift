@@ -6,17 +6,24 @@ import PushStore
 extension Doctor {
     /// The lanes with pushes whose sender the configuration does not have any more.
     func lanesWithoutSender(_ tallies: [String: Tally]) -> [Finding] {
-        let known = Set(self.configuration.senders.keys.map(\.description))
-        return tallies.sorted { $0.key < $1.key }.compactMap { name, tally in
-            let lane = Lane(stored: name)
-            guard tally.pending > 0, !known.contains(lane.platform) else { return nil }
-            let wait = tally.pending == 1 ? "1 push waits" : "\(tally.pending) pushes wait"
-            return Finding(
-                .warn,
-                Platform(stored: lane.platform).configurationKey,
-                "\(wait) in the lane \(name), which has no sender; configure the sender again, or they expire"
-            )
+        tallies.sorted { $0.key < $1.key }.compactMap { name, tally in
+            self.isConfigured(Lane(stored: name)) ? nil : self.withoutSender(name, pending: tally.pending)
         }
+    }
+
+    private func isConfigured(_ lane: Lane) -> Bool {
+        self.configuration.senders.keys.contains { $0.description == lane.platform }
+    }
+
+    /// `nil` if no push waits in the lane.
+    private func withoutSender(_ lane: String, pending: Int) -> Finding? {
+        guard pending > 0 else { return nil }
+        let wait = pending == 1 ? "1 push waits" : "\(pending) pushes wait"
+        return Finding(
+            .warn,
+            Platform(stored: Lane(stored: lane).platform).configurationKey,
+            "\(wait) in the lane \(lane), which has no sender; configure the sender again, or they expire"
+        )
     }
 
     /// The state of the running server: its troubles and its paused lanes; empty if none runs.
@@ -31,9 +38,17 @@ extension Doctor {
 
     func findings(in status: JSONValue) -> [Finding] {
         let troubles = status.array("Troubles").compactMap(\.text).map { Finding(.fail, "server", $0) }
-        let lanes = status.array("Lanes").compactMap { self.pause(of: $0) }
+        let lanes = status.array("Lanes").compactMap { self.pause(of: $0) ?? self.lostSender(of: $0) }
         if !troubles.isEmpty || !lanes.isEmpty { return troubles + lanes }
         return [Finding(.ok, "server", "runs since \(status["StartedAt"]?.text ?? "?"), and no lane is paused")]
+    }
+
+    /// The lane of a host or an environment that the sender has no longer. `lanesWithoutSender`
+    /// reports the lanes of missing senders.
+    private func lostSender(of lane: JSONValue) -> Finding? {
+        guard let name = lane["Name"]?.text, lane["HasSender"] == .bool(false), self.isConfigured(Lane(stored: name))
+        else { return nil }
+        return self.withoutSender(name, pending: lane["Pending"]?.integer ?? 0)
     }
 
     /// A pause that an operator must end fails; the others end by themselves.

@@ -153,13 +153,13 @@ package struct Doctor: Sendable {
     private var signingKeys: Finding {
         let path = self.configuration.signingKeys
         guard !PrivateFile.isMissing(path) else {
-            return Finding(.warn, "signing.keys", "\(path) does not exist; the next start creates it")
+            return Finding(.warn, "signing-keys", "\(path) does not exist; the next start creates it")
         }
         do {
             let first = try SigningKeyFile(path).load().keys[0].key
-            return Finding(.ok, "signing.keys", "\(path) can be used; \(first.id) signs")
+            return Finding(.ok, "signing-keys", "\(path) can be used; \(first.id) signs")
         } catch {
-            return Finding(.fail, "signing.keys", "\(error)")
+            return Finding(.fail, "signing-keys", "\(error)")
         }
     }
 

@@ -45,6 +45,7 @@ extension SenderConfiguration {
     /// federation cannot be read here.
     func credentialFindings(name: Platform) throws -> [Finding] {
         let key = name.configurationKey
+        if self.isStream { return [Finding(.ok, key, "needs no credentials")] }
         guard case .fcm(let fcm) = self else { return [Finding(.ok, key, "the credentials can be used")] }
         let credentials = try fcm.readCredentials(key: "\(key).serviceAccount")
         let usable = Finding(.ok, key, "\(credentials.kind) can be used")

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// A file that only its owner may read, for keys that the server creates.
 enum PrivateFile {
@@ -179,7 +179,7 @@ enum PrivateFile {
 
 extension Data {
     /// The bytes without the mark of UTF-8 that some editors put before a text.
-    var withoutByteOrderMark: Data {
+    package var withoutByteOrderMark: Data {
         self.starts(with: [0xEF, 0xBB, 0xBF]) ? self.dropFirst(3) : self
     }
 }

@@ -14,7 +14,7 @@ final class WatchedFiles: Sendable {
     }
 
     private let paths: [Reader: [String]]
-    // A lock, because a signal may come at any time.
+    // A lock protects it, because a signal may come at any time.
     private let watch: Mutex<FileWatch<Reader>>
 
     /// Takes the first marks, so create it before the files are read.

@@ -10,6 +10,8 @@ struct AdminSocket: Sendable, Hashable {
     /// A file of the server's: its owner may own the folder, too. `nil`: only root and this user
     /// may own the folder.
     var serverFile: String?
+    /// Whether the folder is for the socket alone, so that the daemon may set its mode.
+    var isUsual = false
 
     private var folder: String {
         self.path.lastIndex(of: "/").map { String(self.path[..<$0]) } ?? "."
@@ -25,6 +27,7 @@ struct AdminSocket: Sendable, Hashable {
         // In this folder nobody else can replace the socket, or connect to it before its mode is
         // set.
         try self.makeFolder()
+        if self.isUsual { self.closeFolder() }
         try self.checkFolder()
         let lock = try AdminSocketLock(self.path + ".lock")
         var status = stat()
@@ -110,6 +113,18 @@ struct AdminSocket: Sendable, Hashable {
         }
     }
 
+    /// Sets the mode of the daemon's own folder again: Kubernetes opens all folders of a volume
+    /// with `fsGroup` to that group, at each mount. Leaves another user's folder, and a link, as
+    /// they are; `checkFolder` then refuses them.
+    private func closeFolder() {
+        let descriptor = open(self.folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_uid == geteuid() else { return }
+        fchmod(descriptor, 0o700)
+    }
+
     /// Returns the owner's user id.
     @discardableResult
     private func checkFolder(ofAnybody: Bool = false) throws(AdminSocketError) -> uid_t {
@@ -118,7 +133,10 @@ struct AdminSocket: Sendable, Hashable {
             throw AdminSocketError("\(self.folder): \(String(cString: strerror(errno)))")
         }
         guard status.st_mode & 0o077 == 0 else {
-            throw AdminSocketError("the folder \(self.folder) can be entered by other users; set its mode to 0700")
+            throw AdminSocketError(
+                "the folder \(self.folder) can be entered by other users; set its mode to 0700, "
+                    + "or admin.socket to a path outside a volume that changes modes"
+            )
         }
         guard ofAnybody || status.st_uid == geteuid() else {
             throw AdminSocketError(
@@ -148,7 +166,7 @@ final class AdminSocketLock: Sendable {
     }
 }
 
-/// Why there is no local admin socket, or why it cannot be used.
+/// The reason why there is no local admin socket, or why it cannot be used.
 struct AdminSocketError: Error, Hashable, CustomStringConvertible {
     let description: String
 

@@ -35,8 +35,8 @@ extension ApplicationParts {
         )
     }
 
-    /// Writes the copy as this process' user. Returns the file and its inode number, by which the
-    /// command checks that its file is the same one.
+    /// Writes the copy as this process's user. Returns the file and its inode number, with which
+    /// the command checks that it sees the same file.
     private func backUp(
         to file: String,
         for actor: AuditRecord.Actor,

@@ -22,7 +22,7 @@ extension ApplicationParts {
             let server = HTTPServer(
                 listeners: [listener],
                 loops: self.loops,
-                limits: .local(self.configuration),
+                limits: .local,
                 responder: LocalAdministration(
                     router,
                     admits: LocalUser.isAdmitted,

@@ -19,9 +19,9 @@ package func withStore(
 }
 
 extension Configuration {
-    /// Opens the database for a command, while no server has it open; with `admitsMoved` also a
-    /// database that was moved to another place. With `creates`, makes it and the keyring, which
-    /// are also the server's, if there are none.
+    /// Opens the server's database for a command, while no server has it open. With `admitsMoved`,
+    /// also opens a database that was moved to another place. With `creates`, creates a missing
+    /// database and a missing keyring, as the server's first start does.
     ///
     /// Throws `CommandFailure` if the files are another user's, or if there is no database.
     func openStore(creates: Bool = true, admitsMoved: Bool = false) throws -> any Store {

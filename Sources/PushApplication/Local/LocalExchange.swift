@@ -6,7 +6,7 @@ import PushServer
 /// One request over a connected local socket, and its answer, in the server's HTTP/1.1. Its calls
 /// block.
 struct LocalExchange: ~Copyable {
-    /// Why there is no answer, or only part of one.
+    /// The reason why there is no answer, or only part of one.
     enum Failure: Error {
         /// No bytes came within the timeout.
         case silent

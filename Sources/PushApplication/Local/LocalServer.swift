@@ -35,10 +35,9 @@ struct LocalServer {
                 quotas: [:],
                 logger: logger
             ),
-            settings: ServerSettings(
-                configuration,
+            settings: configuration.serverSettings(
                 // Commands register no devices.
-                platforms: configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
+                configuration.senders.mapValues { .init(UnusedHandleRule(), receiver: $0.receiver) }
             ),
             logger: logger,
             workIsWaiting: {},
@@ -58,7 +57,7 @@ struct LocalServer {
         self.server = HTTPServer(
             listeners: [],
             loops: self.loops,
-            limits: .local(configuration),
+            limits: .local,
             responder: LocalAdministration(
                 router,
                 admits: LocalUser.isAdmitted,
@@ -117,9 +116,7 @@ struct LocalServer {
 
 extension ServerLimits {
     /// The limits of the local admin socket: commands of one operator.
-    static func local(_ configuration: Configuration) -> ServerLimits {
-        ServerLimits(maxConnections: 64, handlerTimeout: configuration.limits.handlerTimeout)
-    }
+    static let local = ServerLimits(maxConnections: 64)
 }
 
 /// Accepts no handles, since commands register no devices.

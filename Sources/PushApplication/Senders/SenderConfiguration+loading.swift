@@ -2,19 +2,24 @@ import PushCore
 import PushSenders
 
 extension SenderConfiguration {
-    /// Throws `ConfigurationError` for a bad name, an unknown key or a bad value.
-    init(_ section: ConfigurationSection, name: String) throws {
+    static let types = ["apns", "fcm", "wns", "webpush", "webhook", "stream"]
+
+    /// `keys` is the folder of the files that the server makes. Throws `ConfigurationError` for a
+    /// bad name, an unknown key or a bad value.
+    init(_ section: ConfigurationSection, name: String, keys: String) throws {
         guard Tag(name) != nil, name == name.lowercased() else {
             throw section.error("type", nil, "a sender's name must consist of a-z, 0-9, - and _")
         }
-        switch try section.requiredString("type") {
+        // A sender that is named after its type need not state it.
+        let usual = Self.types.contains(name) ? name : nil
+        switch try section.string("type") ?? usual ?? section.requiredString("type") {
         case "apns": self = .apns(try APNs(section))
         case "fcm": self = .fcm(try FCM(section))
         case "wns": self = .wns(try WNS(section))
-        case "webpush": self = .webPush(try WebPush(section))
+        case "webpush": self = .webPush(try WebPush(section, keys: keys))
         case "webhook": self = .webhook(try Webhook(section))
         case "stream": self = .stream
-        default: throw section.error("type", nil, "must be one of apns, fcm, wns, webpush, webhook, stream")
+        default: throw section.error("type", nil, "must be one of \(Self.types.joined(separator: ", "))")
         }
         try section.finish()
     }
@@ -22,21 +27,26 @@ extension SenderConfiguration {
 
 extension SenderConfiguration.APNs {
     fileprivate init(_ section: ConfigurationSection) throws {
+        let keyFile = try section.requiredString("keyFile")
         self.init(
-            keyFile: try section.requiredString("keyFile"),
-            keyID: try section.requiredString("keyID"),
+            keyFile: keyFile,
+            keyID: try section.keyID(of: keyFile),
             teamID: try section.requiredString("teamID"),
             topic: try section.requiredString("topic"),
-            envelope: try section.requiredAppleEnvelope("envelope")
+            envelope: try section.appleEnvelope("envelope", usual: "alert", or: ["voip"]) ?? .background
         )
-        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        try section.string("endpoint", into: &self.endpoint)
         self.sandbox = try SenderConfiguration.Sandbox(section.section("sandbox"))
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
-        self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
         self.backgroundInterval =
             try section.wholeSeconds("backgroundInterval", in: 0...86_400) ?? self.backgroundInterval
+        self.sendsUnread = try section.string("badge", oneOf: ["unread"]) != nil
+        self.lookInterval = try section.lookInterval()
+        guard self.lookInterval == nil || self.envelope != .voip else {
+            throw section.error("lookInterval", nil, "must be left out with envelope: voip")
+        }
     }
 }
 
@@ -44,9 +54,9 @@ extension SenderConfiguration.Sandbox {
     /// `nil` unless the section enables the sandbox.
     fileprivate init?(_ section: ConfigurationSection) throws {
         let isEnabled = try section.bool("enabled") ?? false
-        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        try section.string("endpoint", into: &self.endpoint)
         self.keyFile = try section.string("keyFile")
-        self.keyID = try section.string("keyID")
+        self.keyID = try self.keyFile.map { try section.keyID(of: $0) } ?? section.string("keyID")
         guard (self.keyFile == nil) == (self.keyID == nil) else {
             throw section.error("keyFile", nil, "keyFile and keyID must be set together")
         }
@@ -59,17 +69,17 @@ extension SenderConfiguration.FCM {
     fileprivate init(_ section: ConfigurationSection) throws {
         self.init(credentials: try SenderConfiguration.FCM.Credentials(section))
         self.projectID = try section.string("projectID")
-        self.endpoint = try section.string("endpoint") ?? self.endpoint
+        try section.string("endpoint", into: &self.endpoint)
         self.tokenEndpoint = try section.string("tokenEndpoint")
-        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
+        try section.strings("allowedHosts", into: &self.allowedHosts)
         self.apple = try section.appleEnvelope("apple")
         let placeholder = try AndroidPlaceholder(section.section("androidAlert"))
         let android = try section.string("android", oneOf: ["data", "notification"])
         if android == "notification" { self.android = .notification(placeholder) }
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
-        self.streams = try section.integer("streams", in: 1...1000) ?? self.streams
-        self.rate = try section.integer("rate", in: 1...1_000_000) ?? self.rate
+        try section.integer("connections", in: 1...100, into: &self.connections)
+        try section.integer("rate", in: 1...1_000_000, into: &self.rate)
+        self.lookInterval = try section.lookInterval()
     }
 }
 
@@ -98,26 +108,27 @@ extension SenderConfiguration.WNS {
         let envelope = try section.string("envelope", oneOf: ["raw", "toast"])
         if envelope == "toast" { self.content = .toast(text: text) }
         self.tokenEndpoint = try section.string("tokenEndpoint")
-        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
-        self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        try section.strings("allowedHosts", into: &self.allowedHosts)
+        try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
+        self.lookInterval = try section.lookInterval()
     }
 }
 
 extension SenderConfiguration.WebPush {
-    fileprivate init(_ section: ConfigurationSection) throws {
+    fileprivate init(_ section: ConfigurationSection, keys: String) throws {
         self.init(subject: try section.requiredString("subject"))
-        self.keyFile = try section.string("keyFile") ?? self.keyFile
-        self.allowedHosts = try section.strings("allowedHosts") ?? self.allowedHosts
-        self.allowsPrivateAddresses = try section.bool("allowPrivateAddresses") ?? self.allowsPrivateAddresses
+        self.keyFile = try section.string("keyFile") ?? "\(keys)/vapid.pem"
+        try section.strings("allowedHosts", into: &self.allowedHosts)
+        try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
         // Otherwise any user could call this machine and its network.
         guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
             throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
         }
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
     }
 }
@@ -129,35 +140,43 @@ extension SenderConfiguration.Webhook {
             secretFile: try section.requiredString("secretFile")
         )
         self.caFile = try section.string("caFile")
-        self.connections = try section.integer("connections", in: 1...100) ?? self.connections
+        try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
     }
 }
 
 extension ConfigurationSection {
-    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; `nil` if
-    /// the key is missing. Only APNs itself sends `voip`.
-    fileprivate func appleEnvelope(_ key: String, or others: [String] = []) throws -> AppleEnvelope? {
+    /// The interval between two looks of a device, in seconds: not below that of the changes that
+    /// are gathered.
+    fileprivate func lookInterval() throws -> Int? {
+        try self.wholeSeconds("lookInterval", in: 10...86_400)
+    }
+
+    /// The id of a key of Apple's; without its own key, the one in the file's name,
+    /// `AuthKey_ABC123DEFG.p8`, which Apple chooses.
+    fileprivate func keyID(of file: String) throws -> String {
+        if let id = try self.string("keyID") { return id }
+        let name = file.split(separator: "/").last ?? ""
+        guard name.hasPrefix("AuthKey_"), name.hasSuffix(".p8"), name.count == 21 else {
+            throw self.error("keyID", nil, "is missing, and the name of the keyFile, AuthKey_….p8, does not have it")
+        }
+        return String(name.dropFirst(8).dropLast(3))
+    }
+
+    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; without
+    /// the key, the `usual` one. Only APNs itself sends `voip`.
+    fileprivate func appleEnvelope(
+        _ key: String,
+        usual: String? = nil,
+        or others: [String] = []
+    ) throws -> AppleEnvelope? {
         let placeholder = try AlertPlaceholder(self.section("alert"))
-        return switch try self.string(key, oneOf: ["alert", "background"] + others) {
+        return switch try self.string(key, oneOf: ["alert", "background"] + others) ?? usual {
         case "alert": .alert(placeholder)
         case "background": .background
         case "voip": .voip
         default: nil
         }
-    }
-
-    /// The same if the operator must choose, because each choice has its price.
-    fileprivate func requiredAppleEnvelope(_ key: String) throws -> AppleEnvelope {
-        if let envelope = try self.appleEnvelope(key, or: ["voip"]) { return envelope }
-        throw self.error(
-            key,
-            nil,
-            """
-            choose alert (shown at once, replaced by the app's extension), background (silent, a few an hour) or \
-            voip (calls)
-            """
-        )
     }
 }
 
@@ -173,7 +192,7 @@ extension AlertPlaceholder {
         let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)
-        self.criticalVolume = try section.integer("criticalVolume", in: 0...100) ?? self.criticalVolume
+        try section.integer("criticalVolume", in: 0...100, into: &self.criticalVolume)
         try section.finish()
     }
 }

@@ -14,7 +14,8 @@ final class SenderCredential: Sendable {
     private let key: String
     private let isPublic: @Sendable (String) -> Bool
     private let make: @Sendable (Secret<String>) throws -> Made
-    // A lock, because a reload may come at any time, and building a sender does not block.
+    // A lock protects it, because a reload may come at any time, and building a sender does not
+    // block.
     private let current: Mutex<(text: String, close: @Sendable () async -> Void)>
 
     /// Reads the file, which the configuration's `key` names.

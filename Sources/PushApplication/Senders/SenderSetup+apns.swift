@@ -28,15 +28,17 @@ extension SenderSetup {
         }
         let credentials = [(PushEnvironment.production, production)] + (sandbox.map { [(.sandbox, $0)] } ?? [])
         let isPaced = apns.envelope == .background && apns.backgroundInterval > 0
-        let lanes = credentials.map { environment, credential in
-            LaneSettings(
+        let lanes = credentials.map { environment, credential -> LaneSettings in
+            var lane = LaneSettings(
                 Lane(name, in: environment),
                 sender: credential.sender,
-                concurrency: apns.connections * apns.streams,
+                concurrency: 100 * apns.connections,
                 rate: apns.rate,
                 interval: isPaced ? .seconds(apns.backgroundInterval) : nil,
                 otherEnvironment: sandbox == nil ? nil : Lane(name, in: environment.other)
             )
+            lane.countsUnread = apns.sendsUnread
+            return lane
         }
         let rule = ServerSettings.PlatformRule(
             APNsHandleRule(),
@@ -78,12 +80,7 @@ extension APNsSender {
             topic: apns.topic,
             envelope: apns.envelope,
             endpoint: apns.endpoint,
-            connection: ConnectionSettings(
-                caFile: apns.caFile,
-                connections: apns.connections,
-                streams: apns.streams,
-                egress: egress
-            ),
+            connection: ConnectionSettings(caFile: apns.caFile, connections: apns.connections, egress: egress),
             tokens: tokens
         )
         let sender = try APNsSender(settings, on: loop)

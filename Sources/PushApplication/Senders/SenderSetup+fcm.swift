@@ -52,16 +52,11 @@ extension SenderConfiguration.FCM {
             allowedHosts: self.allowedHosts,
             apple: self.apple,
             android: self.android,
-            connection: ConnectionSettings(
-                caFile: self.caFile,
-                connections: self.connections,
-                streams: self.streams,
-                egress: egress
-            )
+            connection: ConnectionSettings(caFile: self.caFile, connections: self.connections, egress: egress)
         )
     }
 
     fileprivate func lane(_ name: Platform, sender: any PushSender) -> LaneSettings {
-        LaneSettings(Lane(name), sender: sender, concurrency: self.connections * self.streams, rate: self.rate)
+        LaneSettings(Lane(name), sender: sender, concurrency: 100 * self.connections, rate: self.rate)
     }
 }

@@ -9,9 +9,9 @@ import Reactor
 /// A configured sender: its lanes, the rule for its devices' handles, and the reloading of its
 /// credentials.
 struct SenderSetup {
-    let lanes: [LaneSettings]
+    private(set) var lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
-    let close: @Sendable () async -> Void
+    private(set) var close: @Sendable () async -> Void
     /// Reloads the credentials; returns whether they have changed. If it throws, the old ones stay
     /// in use.
     var reload: @Sendable () throws -> Bool = { false }
@@ -43,6 +43,11 @@ struct SenderSetup {
             case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop, egress)
             case .stream: self = SenderSetup(streamsOf: name, streams)
             }
+            if configuration.lookInterval != nil, let silent = configuration.silent {
+                self.addLooks(
+                    try SenderSetup(silent, name: name, on: loop, streams: streams, egress: egress, tokens: tokens)
+                )
+            }
         } catch let error as SenderSettingsError {
             throw ConfigurationError("\(path).\(error)")
         }
@@ -66,7 +71,23 @@ struct SenderSetup {
     private init(streamsOf name: Platform, _ streams: StreamHub) {
         // No provider sets a limit, and a call only waits for a socket.
         let lane = LaneSettings(Lane(name), sender: StreamSender(streams), concurrency: 1000)
-        self.init([lane], rule: .init(StreamHandleRule()), close: {})
+        let looks = lane.ofLooks(by: StreamSender(streams, sendsLooks: true))
+        self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
+    }
+
+    /// Adds the lanes of looks, which `silent` sends.
+    private mutating func addLooks(_ silent: SenderSetup) {
+        let (close, reload) = (self.close, self.reload)
+        self.lanes += zip(self.lanes, silent.lanes).map { $0.ofLooks(by: $1.sender) }
+        self.close = {
+            await close()
+            await silent.close()
+        }
+        self.reload = {
+            // Reloads both, also after one that has changed.
+            let hasChanged = try reload()
+            return try silent.reload() || hasChanged
+        }
     }
 
     private static func wns(

@@ -14,7 +14,7 @@ public struct Inbox: Sendable, Hashable {
     /// the app.
     public let arrived: [Int64]
     /// The ids of notifications that were dismissed or recalled or have expired since the last
-    /// refresh: stop showing them.
+    /// sync: stop showing them.
     public let deleted: [Int64]
     /// When the inbox was last known to be complete, by the device's clock. `nil` before the first
     /// sync and between its pages: show "not loaded yet" in place of "nothing here".

@@ -60,11 +60,11 @@ extension InboxKeeper {
         throw PushClientError.busyStore
     }
 
-    /// The number of unread notifications, with the outbox's tasks applied; `nil` if not all are
+    /// The ids of unread notifications, with the outbox's tasks applied; `nil` if not all are
     /// cached, or a file is lost.
     ///
     /// It holds one payload at a time in memory.
-    func unreadCount(now: Date) throws -> Int? {
+    func unread(now: Date) throws -> [Int64]? {
         for _ in 0..<Account.attempts {
             let snapshot = try self.read()
             guard snapshot.index.syncedAt != nil else { return nil }
@@ -75,10 +75,10 @@ extension InboxKeeper {
                 continue
             }
             let pending = snapshot.index.pending
-            return self.listed.facts.count {
+            return self.listed.facts.filter {
                 let task = pending[$0.name.id]
                 return task != .dismiss && !$0.isRead(after: task) && $0.expiresAt > now
-            }
+            }.map(\.name.id)
         }
         throw PushClientError.busyStore
     }

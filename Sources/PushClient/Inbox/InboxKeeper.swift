@@ -3,8 +3,8 @@ internal import PushAPI
 
 /// The cached inbox of one account, which other processes may change at the same time.
 ///
-/// An actor, so that the calls of one process change it one after the other. Between calls it
-/// holds some seventy bytes of each notification in memory, and no payload.
+/// It is an actor, so that the calls of one process change it one after the other. Between calls
+/// it holds some seventy bytes of each notification in memory, and no payload.
 actor InboxKeeper {
     /// The consumer that the deltas of ``Inbox`` are for.
     static let syncConsumer = "sealpost.refresh"

@@ -17,8 +17,8 @@ extension Outbox {
         }
     }
 
-    /// Does the same for a call that must continue. Tasks wait if the server cannot do them now,
-    /// or their files cannot be read or written.
+    /// Sends the waiting tasks within a call that must continue. Tasks wait if the server cannot
+    /// do them now, or their files cannot be read or written.
     func flushIfPossible() async throws {
         do {
             try await self.run()

@@ -14,7 +14,7 @@ struct OutboxTask: Sendable, Hashable {
     static let maximumCode = 128
 
     let kind: Kind
-    /// The same for all attempts: the server carries out each key once.
+    /// The key of all attempts: the server carries out each key once.
     let key: UUID
     /// The notification; 0 for a notification to send.
     let id: Int64

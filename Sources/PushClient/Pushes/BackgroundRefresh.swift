@@ -3,6 +3,10 @@ internal import Foundation
 /// The work of an app that the system wakes in the background: syncs all accounts within the
 /// available time.
 ///
+/// On Apple's systems it then removes shown notifications that are no longer unread, and sets the
+/// badge: another device has read or dismissed them, their publisher has recalled them, or they
+/// have expired. Run it for each background push, too.
+///
 /// ```swift
 /// WindowGroup { ContentView() }
 ///     .backgroundTask(.appRefresh("example.refresh")) {
@@ -23,12 +27,23 @@ public struct BackgroundRefresh: Sendable {
 
     private let clients: @Sendable () -> [PushClient]
     private let limit: Duration
+    private let shown: ShownNotifications?
 
     /// `clients` are the clients of the accounts that are signed in; `limit` is a little less than
     /// the 30 seconds that the system allows.
     public init(clients: @escaping @Sendable () -> [PushClient], limit: Duration = .seconds(25)) {
+        self.init(clients: clients, limit: limit, shown: .system)
+    }
+
+    /// `shown` stands for the system's notification centre; `nil`: the system has none.
+    package init(
+        clients: @escaping @Sendable () -> [PushClient],
+        limit: Duration = .seconds(25),
+        shown: ShownNotifications?
+    ) {
         self.clients = clients
         self.limit = limit
+        self.shown = shown
     }
 
     /// Refreshes all accounts at once. It never takes longer than the limit; the results stored by
@@ -36,7 +51,12 @@ public struct BackgroundRefresh: Sendable {
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
-            for client in clients { group.addTask { await Self.sync(client) } }
+            // Listed before the sync, which then knows all of them.
+            let shown = await self.shown?.all() ?? []
+            for client in clients {
+                let own = shown.filter { client.isRecipient(of: $0.push, among: clients) }
+                group.addTask { await self.sync(client, shown: own) }
+            }
             group.addTask {
                 // The group cancels this sleep when all accounts are done.
                 try? await Task.sleep(for: self.limit)
@@ -47,6 +67,7 @@ public struct BackgroundRefresh: Sendable {
             while outcomes.count < clients.count, case .some(.some(let outcome)) = await group.next() {
                 outcomes.append(outcome)
             }
+            if outcomes.contains(where: { $0 != .failed }) { await self.setBadge(clients) }
             if outcomes.contains(.newData) { return .newData }
             return outcomes.contains(.noData) || clients.isEmpty ? .noData : .failed
         }
@@ -54,9 +75,65 @@ public struct BackgroundRefresh: Sendable {
 
     // MARK: - Private
 
-    private static func sync(_ client: PushClient) async -> Outcome {
+    private func sync(_ client: PushClient, shown: [ShownNotifications.Entry]) async -> Outcome {
         // The app can find the reason when the user opens it.
         guard case .fresh(let inbox)? = try? await client.sync(limit: 0) else { return .failed }
+        // Without the list nothing is removed: it may be unread.
+        if !shown.isEmpty, let unread = try? await client.inbox.unread(now: client.now()) {
+            let gone = shown.filter { !unread.contains($0.push.id) }
+            if !gone.isEmpty { await self.shown?.remove(gone.map(\.identifier)) }
+        }
         return inbox.arrived.isEmpty && inbox.deleted.isEmpty ? .noData : .newData
+    }
+
+    private func setBadge(_ clients: [PushClient]) async {
+        guard let shown else { return }
+        var count = 0
+        for client in clients {
+            // Without the number of each account the icon stays unchanged.
+            guard let badge = await client.cachedBadge() else { return }
+            count += badge
+        }
+        await shown.setBadge(count)
+    }
+}
+
+/// The notifications that the system shows, and the badge of the app's icon.
+package struct ShownNotifications: Sendable {
+    package struct Entry: Sendable, Hashable {
+        /// The system's name of it.
+        package let identifier: String
+        package let push: PushMessage
+
+        package init(identifier: String, push: PushMessage) {
+            self.identifier = identifier
+            self.push = push
+        }
+    }
+
+    /// The shown notifications of the server.
+    let all: @Sendable () async -> [Entry]
+    let remove: @Sendable (_ identifiers: [String]) async -> Void
+    let setBadge: @Sendable (Int) async -> Void
+
+    package init(
+        all: @escaping @Sendable () async -> [Entry],
+        remove: @escaping @Sendable (_ identifiers: [String]) async -> Void,
+        setBadge: @escaping @Sendable (Int) async -> Void
+    ) {
+        self.all = all
+        self.remove = remove
+        self.setBadge = setBadge
+    }
+
+    #if !canImport(UserNotifications) || os(tvOS)
+        static var system: ShownNotifications? { nil }
+    #endif
+}
+
+extension PushClient {
+    /// Whether a push is for this client among all of the app's.
+    fileprivate func isRecipient(of push: PushMessage, among clients: [PushClient]) -> Bool {
+        push.accountHint == nil ? clients.count == 1 : self.isRecipient(of: push)
     }
 }

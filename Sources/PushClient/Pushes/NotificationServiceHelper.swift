@@ -38,8 +38,8 @@ public final class NotificationServiceHelper: Sendable {
     private let limit: Duration
     private let badge: (@Sendable (PushClient) async -> Int?)?
     private let fill: Fill
-    /// The contents that are not delivered yet. A lock, because the system calls from threads of
-    /// its own.
+    /// The contents that are not delivered yet. A lock protects it, because the system calls from
+    /// threads of its own.
     private let pending = Locked<[UUID: Delivery]>([:])
 
     /// Each push calls `clients`, which returns one client for each account that is signed in.
@@ -133,8 +133,8 @@ public final class NotificationServiceHelper: Sendable {
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder
         await self.fill(item, &content)
-        // The badge is the icon's number, not this notification's: it is read after the item is
-        // cached.
+        // The badge counts all unread notifications, so the helper reads it after it has cached
+        // this one.
         if let badge = await self.count(client, among: clients) { content.badge = badge }
         return content
     }
@@ -168,6 +168,6 @@ extension PushClient {
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.
-        return try? await self.inbox.unreadCount(now: self.now())
+        return try? await self.inbox.unread(now: self.now())?.count
     }
 }

@@ -5,8 +5,8 @@ extension PushClient {
     /// The notification of a push, to show before its user opens the app; `nil` if it was recalled
     /// or dismissed, or has expired.
     ///
-    /// One request. It does not fetch a read-once payload, so that the opened app still can: the
-    /// item's `payload` is `nil`. If the server cannot be reached, returns the cached
+    /// It makes one request, and does not fetch a read-once payload, so that the opened app still
+    /// can: the item's `payload` is `nil`. If the server cannot be reached, returns the cached
     /// notification, or throws.
     public func preview(_ id: Int64) async throws -> NotificationItem? {
         let (before, now) = (try await self.inbox.read().commit, self.now())

@@ -7,8 +7,8 @@ struct CachedItem: Sendable, Hashable {
     /// The validator (`ETag`) of a fetch, as received.
     let tag: String?
     let date: Date
-    /// Grows with the place in the server's list, since the server's times have seconds only.
-    /// `nil` before the item was in a list.
+    /// A number that rises with the place in the server's list, because the server's times are in
+    /// whole seconds. `nil` before the item was in a list.
     let order: Int64?
 
     init(_ item: NotificationItem, tag: String? = nil, date: Date, order: Int64? = nil) {

@@ -8,7 +8,7 @@ internal import PushAPI
 /// The unread signals of one event stream, passed from a session's queue to the one task that
 /// reads them.
 ///
-/// A lock rather than an actor, because the session's queue must not wait.
+/// It uses a lock rather than an actor, because the session's queue must not wait.
 final class EventChannel: Sendable {
     enum Signal: Sendable, Hashable {
         case event(ServerEvent)

@@ -20,7 +20,8 @@ extension PushClient {
     /// for try await event in client.events() {
     ///     switch event {
     ///     case .connected: show(try await client.sync().value)
-    ///     case .pushed(_, let fetched): if let fetched { alert(fetched.value) }
+    ///     case .pushed(_, let fetched?): alert(fetched.value)
+    ///     case .pushed(_, nil): show(try await client.sync().value)
     ///     case .disconnected(_, let pause): status = "Offline. Trying again in \(pause)."
     ///     }
     /// }

@@ -8,8 +8,8 @@ public enum PushEvent: Sendable {
     /// A push has arrived: the id of its notification, and the notification as it was fetched and
     /// cached.
     ///
-    /// The notification is `nil` if it is gone already or could not be fetched; the next sync
-    /// fetches it.
+    /// The notification is `nil` if it is gone already or could not be fetched, or if another
+    /// device has read or dismissed one: call `PushClient.sync()`.
     case pushed(Int64, Fetched<NotificationItem>?)
     /// The stream has ended, because of the error or because the server has ended it. The client
     /// opens the next one after the delay.

@@ -15,7 +15,7 @@ struct LaneShares: Sendable {
     /// senders.
     static let settling = 3
 
-    /// When other servers, by process, last reported that they send.
+    /// When each other server last reported that it sends.
     private var reportedUses: [Lane: [Int64: Date]] = [:]
     /// This server's number of consecutive exchanges with a report that it sends from the lane.
     private var announcedExchanges: [Lane: Int] = [:]

@@ -7,14 +7,14 @@ package import PushStore
 /// While that fails, each server continues with its own figures, and keeps its news: nothing is
 /// refused because of it.
 package actor LimitExchange {
-    /// How many seconds the last round of another process is kept: longer than its rows live.
+    /// How many seconds the last round of another server is kept: longer than its rows live.
     private static let memory: TimeInterval = 600
 
     private let store: any LimitStore
     private let limits: [any SharedLimit]
     private let logger: Logger
     private let now: @Sendable () -> Date
-    /// A random number, since the server's number may change while the process lives.
+    /// A random number, since the server's number may change while it runs.
     private let process = Int64.random(in: 1 ... .max)
     private var number: Int64 = 1
     /// News that was not stored yet, or may not have been.

@@ -37,22 +37,11 @@ extension PostgreSQLReader {
         """
 
     static let entriesBefore = """
-        select number, at, entry, link from audit where (at, number) < ($1, $2)
+        select \(SealedAuditEntry.Column.list) from audit where (at, number) < ($1, $2)
         order by at desc, number desc limit $3
         """
 
     static let entryCount = """
         select coalesce(sum(number - (chain << \(AuditNumber.placeBits))), 0)::int8 from audit_chain
         """
-}
-
-extension SealedAuditEntry {
-    /// Decodes a row of `number, at, entry, link`.
-    init(_ row: Row) throws {
-        self.init(
-            at: try row.integer(1),
-            entry: try row.data(2),
-            link: AuditLink(number: try row.integer(0), code: try row.data(3))
-        )
-    }
 }

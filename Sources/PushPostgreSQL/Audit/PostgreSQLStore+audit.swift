@@ -16,7 +16,7 @@ extension PostgreSQLStore {
             let chain = try row.integer(0)
             let left = limit - count
             count += try await self.write { [audit] tx in
-                // Locks the chain, so that two processes do not trim it at once.
+                // Locks the chain, so that two servers do not trim it at once.
                 let rows = try await tx.query(
                     "select start_number from audit_chain where chain = $1 for update",
                     chain

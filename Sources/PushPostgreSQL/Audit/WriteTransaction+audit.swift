@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The chain's stored end differs from the end that its writer knows: another process adds to it
+/// The chain's stored end differs from the end that its writer knows: another server adds to it
 /// now.
 struct AuditChainLost: Error {}
 
@@ -18,8 +18,8 @@ enum AuditNumber {
 /// Entries that a transaction adds to a chain.
 ///
 /// The statement fails unless it inserts one row for each entry. It inserts fewer if the chain no
-/// longer ends where this process knows. So a process that was paused for long cannot fork a chain
-/// that another process has taken over.
+/// longer ends where this server knows. So a server that was paused for long cannot fork a chain
+/// that another server has taken over.
 struct AuditExtension {
     /// The SQLSTATE of the statement's failure: a division by zero.
     static let refusal = "22012"
@@ -85,7 +85,7 @@ extension WriteTransaction {
 
     // MARK: - Private
 
-    /// Takes over the first chain whose process has ended, or begins a chain.
+    /// Takes over the first chain whose server has ended, or begins a chain.
     private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))

@@ -68,9 +68,9 @@ extension Registrar {
         \(StoredDevice.select) where d.id = $1 and d.user_id = $2 and d.claims_for is null for update of d
         """
 
-    /// The same, and the devices that have the handle, in one statement: otherwise two users who
-    /// exchange their handles would deadlock. Reads other users' devices only for an id that was
-    /// issued, and not if the handle is shared.
+    /// The device with the id, and the devices that have the handle, in one statement: with two
+    /// statements, two users who exchange their handles would deadlock. Reads other users' devices
+    /// only for an id that was issued, and not if the handle is shared.
     private static let issuedAndHolders = """
         \(StoredDevice.select)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)

@@ -11,19 +11,14 @@ extension PostgreSQLReader {
     ) async throws(StoreError) -> EventPage {
         let (start, sealing) = (number ?? 0, self.store.sealing)
         let body = { (rows: Rows) throws -> EventPage in
-            let state = rows.first
-            let (newest, trimmed) = (try state?.integer(0) ?? 0, try state?.integer(1) ?? 0)
-            // Without events the query returns one row, with the numbers alone.
-            let events = try rows.compactMap { $0.isNull(2) ? nil : try Self.event($0, sealing, to: sender) }
-            let hasMore = events.count > limit
-            let shown = events.prefix(limit)
+            let (state, columns) = (rows.first, StoredEvent.Column.allCases.count)
             return EventPage(
-                events: shown.compactMap(\.event),
-                // Skips other senders' events at the end, so that a reader with few events is not
-                // overtaken by deletion.
-                end: hasMore ? shown.last?.number ?? start : max(start, newest),
-                hasMore: hasMore,
-                isTruncated: number.map { $0 < trimmed } ?? false
+                // Without events the query returns one row, with the numbers of the state alone.
+                try rows.compactMap { $0.isNull(0) ? nil : try StoredEvent($0, to: sender, sealing) },
+                after: number,
+                limit: limit,
+                newest: try state?.integer(columns) ?? 0,
+                trimmed: try state?.integer(columns + 1) ?? 0
             )
         }
         // One event more than requested shows whether there are more.
@@ -51,13 +46,14 @@ extension PostgreSQLReader {
     static let allEvents = events(where: "e.kind <> 0")
     static let eventsOfSender = events(where: "e.sender_id = $3")
 
+    /// The columns of `StoredEvent`, and of the state.
     private static func events(where condition: String) -> String {
         """
-        select s.newest, s.trimmed, e.number, e.at, e.kind, e.notification_id,
+        select e.number, e.at, e.kind, e.notification_id,
             (select v.id from device v where v.number = e.device), e.user_id,
             (select u.name from account u where u.id = e.user_id), e.platform, e.reason,
             (select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id),
-            (select coalesce(u.apps, '\(AppName.usual)') from account u where u.id = e.user_id)
+            (select coalesce(u.apps, '\(AppName.usual)') from account u where u.id = e.user_id), s.newest, s.trimmed
         from event_state s
         left join lateral (
             select e.number, e.at, e.kind, e.notification_id, e.device, e.user_id, e.platform, e.reason from event e
@@ -66,7 +62,7 @@ extension PostgreSQLReader {
         """
     }
 
-    /// Numbers have gaps only before the starts of processes. Each start accounts for the numbers
+    /// Numbers have gaps only before the starts of servers. Each start accounts for the numbers
     /// since the start before it.
     static let backlog = """
         with s as (select newest, greatest(delivered, trimmed) as start from event_state)
@@ -77,33 +73,4 @@ extension PostgreSQLReader {
             select e.at from event e where e.number > s.start and e.kind <> 0 order by e.number limit 1)
         from s
         """
-
-    private static func event(
-        _ row: Row,
-        _ sealing: Sealing,
-        to sender: User?
-    ) throws -> (number: Int64, event: PushEvent?) {
-        let number = try row.integer(2)
-        // Skips a kind that only a later version knows.
-        guard let kind = PushEvent.Kind(code: try row.integer(4)) else { return (number, nil) }
-        let mayRead = try sender?.mayRead(
-            eventOn: row.optionalText(9),
-            of: row.optionalText(11).flatMap { AppName($0) },
-            fetchedBy: row.optionalText(12).map { Set(storedApps: $0) }
-        )
-        if mayRead == false { return (number, nil) }
-        let user = try row.optionalInteger(7) ?? 0
-        let event = PushEvent(
-            number: number,
-            at: Date(milliseconds: try row.integer(3)),
-            kind: kind,
-            notification: try row.optionalInteger(5).flatMap { NotificationID(rawValue: $0) },
-            device: try row.optionalText(6).flatMap { RegistrationID($0) },
-            // A damaged name must not keep all later events from the receiver.
-            user: try row.optionalData(8).flatMap { try? sealing.username($0, ofUser: user) },
-            platform: try row.optionalText(9),
-            reason: try row.optionalText(10)
-        )
-        return (number, event)
-    }
 }

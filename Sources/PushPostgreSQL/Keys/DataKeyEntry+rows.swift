@@ -4,9 +4,6 @@ internal import PushCore
 internal import PushStore
 
 extension DataKeyEntry {
-    /// All keys in use, oldest first.
-    static let all = "select number, used_at, seals, check_value from data_key order by used_at, number"
-
     /// Adds a key: its number, its check value, and the start of its use.
     static let adding = """
         insert into data_key (number, check_value, used_at) values ($1, $2, $3) on conflict (number) do nothing
@@ -14,15 +11,7 @@ extension DataKeyEntry {
 
     /// Reads the rows of `all`.
     static func entries(_ rows: Rows) throws -> [DataKeyEntry] {
-        try rows.compactMap { row in
-            guard let number = UInt32(exactly: try row.integer(0)) else { return nil }
-            return DataKeyEntry(
-                number: number,
-                usedSince: Date(milliseconds: try row.integer(1)),
-                seals: Int(clamping: try row.integer(2)),
-                checkValue: try row.data(3)
-            )
-        }
+        try rows.compactMap { try DataKeyEntry($0) }
     }
 
     /// Marks a key of the keyring as in use. This must be committed before anything is encrypted
@@ -36,7 +25,7 @@ extension DataKeyEntry {
         try Self.entries(connection.query(Self.all)).check(keyring)
     }
 
-    /// The same in a transaction.
+    /// Marks a key of the keyring as in use, in a transaction. Throws as the other `record` does.
     static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         _ = try await tx.query(Self.adding, Int64(number), checkValue, now.milliseconds)

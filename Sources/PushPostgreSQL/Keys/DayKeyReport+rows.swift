@@ -40,11 +40,11 @@ extension DayKeyReport {
         self.init(check: check, isSealing: isSealing, holders: holders)
     }
 
-    /// The day keys of a process that opens the database; a new chain if no process had one
+    /// The day keys of a server that opens the database; a new chain if no server had one
     /// before. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
-            // The lock makes processes that start at the same time take turns, and keeps older
+            // The lock makes servers that start at the same time take turns, and keeps older
             // versions from joining meanwhile.
             _ = try connection.query(Schema.schemaLock)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))
@@ -78,8 +78,8 @@ extension DayKeyReport {
         on conflict (id) do update set day = excluded.day, check_value = excluded.check_value where c.day < excluded.day
         """
 
-    /// Starts encryption with day keys, unless a process without them may run. From then on no
-    /// such process can join.
+    /// Starts encryption with day keys, unless a server without them may run. From then on no
+    /// such server can join.
     static let enableDayKeys = """
         update migration set oldest_known = name where name = $1 and oldest_known <> name and not exists (
             select 1 from node where not is_fenced and until >= \(DatabaseClock.now) and schema < $1)

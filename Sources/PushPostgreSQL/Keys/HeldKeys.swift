@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PushCore
 
-/// The keys of a process's keyring, as other processes see them: a number and a check value each,
+/// The keys of a server's keyring, as other servers see them: a number and a check value each,
 /// in the keyring's order.
 struct HeldKeys: Sendable, Hashable {
     struct Key: Sendable, Hashable {

@@ -3,20 +3,20 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A snapshot of the keys in use, and of the keys that each process holds. It decides with which
-/// key a process encrypts: the first key of its keyring that all servers have.
+/// A snapshot of the keys in use, and of the keys that each server holds. It decides with which
+/// key a server encrypts: the first key of its keyring that all servers have.
 ///
-/// Counts every process that is not fenced, even a late one: a paused process resumes under its
+/// Counts every server that is not fenced, even a late one: a paused server resumes under its
 /// number, and its keys are known.
 struct KeyAgreement: Sendable {
-    /// A process that is not fenced.
+    /// A server that is not fenced.
     struct Holder: Sendable {
         let server: Int64
         let name: String
         let sealing: UInt32
-        /// `nil` for a process of an older version, which does not publish its keys.
+        /// `nil` for a server of an older version, which does not publish its keys.
         let held: HeldKeys?
-        /// Whether the process is a command: no server waits until a command has a key.
+        /// Whether it is a command: no server waits until a command has a key.
         let isCommand: Bool
 
         var keys: ServerKeys { ServerKeys(name: self.name, sealing: self.sealing, checkValues: self.held?.checkValues) }
@@ -58,7 +58,7 @@ struct KeyAgreement: Sendable {
         (self.used, self.holders) = (used, holders)
     }
 
-    /// The servers other than the process with that number.
+    /// The servers other than the server with that number.
     func servers(besides server: Int64?) -> [ServerKeys] {
         self.holders.filter { !$0.isCommand && $0.server != server }.map(\.keys)
     }
@@ -82,7 +82,7 @@ struct KeyAgreement: Sendable {
         }
     }
 
-    /// The key with which the process with that number encrypts. If that is not its keyring's
+    /// The key with which the server with that number encrypts. If that is not its keyring's
     /// first key, also what the first key waits for.
     ///
     /// With older versions that encrypt with different keys, no key may be known to all servers.
@@ -98,7 +98,7 @@ struct KeyAgreement: Sendable {
         return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
     }
 
-    /// The keys with which processes encrypt, or will soon.
+    /// The keys with which servers encrypt, or will soon.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
     }

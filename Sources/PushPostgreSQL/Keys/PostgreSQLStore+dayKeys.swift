@@ -36,7 +36,7 @@ extension PostgreSQLStore {
     }
 
     /// The number of files with keys of past days, as their servers have reported; `nil` if this
-    /// process has no day keys.
+    /// server has no day keys.
     func lateDayKeys() async throws(StoreError) -> Int? {
         guard self.vault.days != nil else { return nil }
         do {
@@ -53,7 +53,7 @@ extension PostgreSQLStore {
         Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
     }
 
-    /// Whether day keys encrypt now. Starts that if all processes support it.
+    /// Whether day keys encrypt now. Starts that if all servers support it.
     private func mayBeginDayKeys() async throws -> Bool {
         try await self.write { tx in
             _ = try await tx.query(Schema.schemaLock)

@@ -82,7 +82,7 @@ extension PostgreSQLStore {
     /// Publishes the keyring's keys to the others, and encrypts with the first key that all have.
     ///
     /// Every transaction that joins, publishes keys or changes the encrypting key locks the row of
-    /// `schema_state`. So a read of the other processes after the lock holds until the commit.
+    /// `schema_state`. So a read of the other servers after the lock holds until the commit.
     private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
         let current = try KeyAgreement(await self.read(KeyAgreement.all))
         try current.check(keyring)
@@ -111,7 +111,7 @@ extension PostgreSQLStore {
                 return choice
             }
         } catch {
-            // If the commit may have happened, others may rely on this process to decrypt values
+            // If the commit may have happened, others may rely on this server to decrypt values
             // under the new keys.
             if case StoreError.unknownOutcome = error { throw error }
             if vault.keyring != before || !wasSealing { vault.replaceKeyring(before, isSealing: wasSealing) }
@@ -122,7 +122,7 @@ extension PostgreSQLStore {
         if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.recordReported() }
     }
 
-    /// Publishes which key encrypts. This must come after the switch, so that no process deletes
+    /// Publishes which key encrypts. This must come after the switch, so that no server deletes
     /// the old key while this one may encrypt with it. The new key stays in use as the first of
     /// the keyring.
     private func reportSealing() async throws {

@@ -23,11 +23,11 @@ extension PostgreSQLStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
-            // The lock keeps processes from starting to encrypt with one of these keys meanwhile.
+            // The lock keeps servers from starting to encrypt with one of these keys meanwhile.
             _ = try await tx.query(Schema.schemaLock)
             // If the keyring was exchanged meanwhile, the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
-            // A key with which another process still encrypts stays in use.
+            // A key with which another server still encrypts stays in use.
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
             let unused = others.filter { !needed.contains($0) }.map { Int64($0) }
             let deleted = try await tx.query(Self.deleteUnusedKeys, unused)

@@ -3,7 +3,7 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keys of this process, which shares the database with others: the keys it has, the one it
+/// The keys of this server, which shares the database with others: the keys it has, the one it
 /// encrypts with, and the one it will switch to.
 ///
 /// The vault has the same keys, with the encrypting key first. Any thread may use it.
@@ -15,18 +15,18 @@ final class SharedKeys: Sendable {
         var exchanges = 0
         var wait: KeyWait?
         var reported: KeyWait?
-        /// The reason why this process has stopped encrypting; `nil` if it has not.
+        /// The reason why this server has stopped encrypting; `nil` if it has not.
         var lack: String?
         /// Whether the others have not yet seen which key encrypts here.
         var isUnreported = false
         var isChanging = false
     }
 
-    /// The values with which a process joins the others.
+    /// The values with which a server joins the others.
     struct Entry: Sendable {
         let sealing: UInt32
         let checkValue: Data
-        /// The keys that the process publishes.
+        /// The keys that the server publishes.
         let held: Data
         fileprivate let exchanges: Int
     }
@@ -54,12 +54,12 @@ final class SharedKeys: Sendable {
     /// The reason why the keyring's first key does not encrypt yet.
     var wait: KeyWait? { self.state.withLock { $0.wait } }
 
-    /// The reason why this process has stopped encrypting.
+    /// The reason why this server has stopped encrypting.
     var lack: String? { self.state.withLock { $0.lack } }
 
     var isUnreported: Bool { self.state.withLock { $0.isUnreported } }
 
-    /// The bytes that this process publishes for a keyring.
+    /// The bytes that this server publishes for a keyring.
     func held(_ keyring: Keyring) -> Data { Self.held(keyring, isCommand: self.isCommand) }
 
     static func held(_ keyring: Keyring, isCommand: Bool) -> Data { isCommand ? Data() : HeldKeys(keyring).bytes }
@@ -71,7 +71,7 @@ final class SharedKeys: Sendable {
         return try await body()
     }
 
-    /// Uses a keyring from now on, and encrypts with its key `sealing`, which all processes have.
+    /// Uses a keyring from now on, and encrypts with its key `sealing`, which all servers have.
     func use(_ keyring: Keyring, sealing: UInt32, _ wait: KeyWait?) {
         let before = self.vault.keyring.sealing
         if let ordered = keyring.sealing(with: sealing), ordered != self.vault.keyring || !self.vault.isSealing {
@@ -99,7 +99,7 @@ final class SharedKeys: Sendable {
 
     // MARK: Joining again
 
-    /// The values to join with after this process was fenced. `nil`: it lacks a key in use, so it
+    /// The values to join with after this server was fenced. `nil`: it lacks a key in use, so it
     /// stops encrypting and stays out; or another change of the keys runs, and the caller must
     /// retry.
     ///
@@ -115,8 +115,8 @@ final class SharedKeys: Sendable {
         return Entry(sealing: sealing, checkValue: checkValue, held: self.held(keyring), exchanges: exchanges)
     }
 
-    /// Whether this process, which has joined under that number, may continue. If so, calls `body`
-    /// before the next change of the keys. `agreement` was read after the process had joined.
+    /// Whether this server, which has joined under that number, may continue. If so, calls `body`
+    /// before the next change of the keys. `agreement` was read after the server had joined.
     func confirm(_ entry: Entry, as server: Int64, _ agreement: KeyAgreement, _ body: () -> Void) -> Bool {
         guard self.beginChange() else { return false }
         defer { self.endChange() }
@@ -144,7 +144,7 @@ final class SharedKeys: Sendable {
         self.state.withLock { $0.isChanging = false }
     }
 
-    /// Whether the keyring has all keys in use. If not, this process stays out.
+    /// Whether the keyring has all keys in use. If not, this server stays out.
     private func isWhole(_ keyring: Keyring, _ agreement: KeyAgreement) -> Bool {
         do {
             try agreement.check(keyring)

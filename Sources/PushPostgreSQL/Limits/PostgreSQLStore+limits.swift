@@ -2,7 +2,7 @@ internal import Foundation
 internal import PostgreSQL
 package import PushStore
 
-/// Each process only adds rows of its own, so that no process waits for another.
+/// Each server only adds rows of its own, so that no server waits for another.
 extension PostgreSQLStore: LimitStore {
     /// The lifetime of rows of news, in milliseconds: a server that starts still reads them.
     private static let lifetime: Int64 = 120_000
@@ -90,14 +90,14 @@ extension PostgreSQLStore: LimitStore {
         return answer
     }
 
-    /// The process, the round, and its news.
+    /// The server, the round, and its news.
     static let newLimitNews = """
         insert into limit_news (process, round, at, body) values ($1, $2, \(DatabaseClock.now), $3)
         on conflict (process, round) do nothing
         """
 
-    /// The number of live servers, the pauses that providers have requested from other processes,
-    /// and the news of other processes since the rounds already read.
+    /// The number of live servers, the pauses that providers have requested from other servers,
+    /// and the news of other servers since the rounds already read.
     static let limitNews = """
         select 0::int8, 0::int8, count(*), 0::int8, null::bytea, null::text, null::text
         from node where not is_fenced and until > \(DatabaseClock.now)
@@ -112,7 +112,7 @@ extension PostgreSQLStore: LimitStore {
             order by n.process, n.round limit $4) m
         """
 
-    /// Lanes, lengths in milliseconds and reasons, and the process; the longer pause stays.
+    /// Lanes, lengths in milliseconds and reasons, and the server; the longer pause stays.
     static let newDelays = """
         insert into lane_rest as r (lane, until, reason, process)
         select k.lane, \(DatabaseClock.now) + k.length, k.reason, $4

@@ -3,11 +3,11 @@ internal import PostgreSQL
 package import PushCore
 internal import PushStore
 
-/// Pauses of lanes that several processes observe together.
+/// Pauses of lanes that several servers observe together.
 extension PostgreSQLStore {
     /// Longer pauses, which a provider requests, are in another table.
     private static let longestPause = Duration.seconds(86_400)
-    /// The time for a probe before another process may send one, in milliseconds; a dead process's
+    /// The time for a probe before another server may send one, in milliseconds; a dead server's
     /// probe ends sooner.
     private static let probeTime: Int64 = 60_000
     /// A higher count does not make a pause longer.
@@ -27,7 +27,7 @@ extension PostgreSQLStore {
     }
 
     /// Stores pauses that have begun, been extended or ended. If one of them reports on this
-    /// process's probe, that probe has ended.
+    /// server's probe, that probe has ended.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -48,7 +48,7 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The last pause of each lane that other processes have stored.
+    /// The last pause of each lane that other servers have stored.
     func pauses(except process: Int64) async throws(DatabaseError) -> [LanePause] {
         var pauses: [LanePause] = []
         for row in try await self.database.query(Self.pausesOfOthers, process).map({ $0 }) {
@@ -78,7 +78,7 @@ extension PostgreSQLStore {
         return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
     }
 
-    /// The process whose probe has failed sets the length of the next pause; other processes can
+    /// The server whose probe has failed sets the length of the next pause; other servers can
     /// only extend it.
     static let newPauses = """
         insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
@@ -104,7 +104,7 @@ extension PostgreSQLStore {
         from lane_pause where process <> $1
         """
 
-    /// Whether process `$2` may probe the lane `$1`. Also true if no pause is stored for the lane.
+    /// Whether server `$2` may probe the lane `$1`. Also true if no pause is stored for the lane.
     static let probeAcquisition = """
         with claimed as (
             update lane_pause r set prober = $2, probe_until = \(DatabaseClock.now) + $3
@@ -116,7 +116,7 @@ extension PostgreSQLStore {
             or not exists (select 1 from lane_pause p where p.lane = $1 and not p.is_over)
         """
 
-    /// Pauses that no process has probed for an hour, because nothing was due.
+    /// Pauses that no server has probed for an hour, because nothing was due.
     static let oldPauses = """
         delete from lane_pause r using (
             select lane from lane_pause where until < \(DatabaseClock.now) - 3600000 order by lane

@@ -2,75 +2,65 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The runs of a transaction that stores posts, until their outcome is known.
-///
-/// `body` returns the outcomes, or `nil` if an earlier run was committed, whose outcomes then
-/// hold.
-final class PostRuns<Outcomes: Sendable>: Sendable {
-    typealias Body = @Sendable (PostBatch.Run, WriteTransaction) async throws -> Outcomes?
+/// The runs of the transaction of a group, until its outcome is known.
+final class PostRuns: Sendable {
+    /// More runs would mean that the group itself makes them fail.
+    private static let maximumRuns = 4
 
     private struct State {
-        var last: Outcomes?
+        var last: [PostEnd]?
         var hasLost = false
     }
 
     private let store: PostgreSQLStore
-    private let body: Body
+    private let members: [PostMember]
+    private let isAlone: Bool
     private let state: Mutex<State>
 
-    /// `last`: the outcomes of a run before these, which may have been committed.
-    init(by store: PostgreSQLStore, last: Outcomes? = nil, _ body: @escaping Body) {
-        self.store = store
-        self.body = body
+    /// `last`: the ends of a run before these, which may have been committed.
+    init(of members: [PostMember], isAlone: Bool = false, last: [PostEnd]? = nil, by store: PostgreSQLStore) {
+        (self.members, self.isAlone, self.store) = (members, isAlone, store)
         self.state = Mutex(State(last: last))
     }
 
-    /// The outcomes of the last run that reached its commit.
-    var last: Outcomes? { self.state.withLock { $0.last } }
+    /// The ends of the last run that reached its commit.
+    var last: [PostEnd]? { self.state.withLock { $0.last } }
 
     /// Whether the outcome of any commit was unknown.
     var hasLost: Bool { self.state.withLock { $0.hasLost } }
 
     /// Runs the transaction. Runs it again if other posts have overtaken it, or if its connection
-    /// was lost at its commit.
-    func outcomes(from run: PostBatch.Run) async throws -> Outcomes {
-        if run == .afterLoss { return try await self.afterLoss("a connection was lost during a commit") }
-        do {
-            return try await self.untilKnown(run)
-        } catch is PostBatch.Overtaken {
-            return try await self.untilKnown(.overtaken)
+    /// was lost at its commit: without an idempotency key, the sender could only send a post
+    /// again, under another id.
+    func ends(from first: PostGroup.Run) async throws -> [PostEnd] {
+        var (run, reason) = (first, "a connection was lost during a commit")
+        for _ in 0..<Self.maximumRuns {
+            do {
+                if let ends = try await self.run(run) ?? self.last { return ends }
+                throw StoreError.unknownOutcome(reason: reason)
+            } catch is PostGroup.Overtaken {
+                if run == .first { run = .overtaken }
+            } catch StoreError.unknownOutcome(let lost) where run != .afterLoss {
+                (run, reason) = (.afterLoss, lost)
+                self.state.withLock { $0.hasLost = true }
+            } catch StoreError.unavailable where run == .afterLoss {
+                throw StoreError.unknownOutcome(reason: reason)
+            }
         }
+        throw StoreError.failed(reason: "other posts were stored before these in each run")
     }
 
     // MARK: - Private
 
-    private func untilKnown(_ run: PostBatch.Run) async throws -> Outcomes {
-        do {
-            if let outcomes = try await self.run(run) { return outcomes }
-        } catch StoreError.unknownOutcome(let reason) {
-            self.state.withLock { $0.hasLost = true }
-            return try await self.afterLoss(reason)
-        }
-        throw StoreError.failed(reason: "a run of posts has no outcomes")
-    }
-
-    /// Retries to learn the outcome: without an idempotency key, the sender could only send the
-    /// post again, under another id.
-    private func afterLoss(_ reason: String) async throws -> Outcomes {
-        do {
-            if let outcomes = try await self.run(.afterLoss) { return outcomes }
-        } catch StoreError.unavailable {
-            throw StoreError.unknownOutcome(reason: reason)
-        }
-        guard let last else { throw StoreError.unknownOutcome(reason: reason) }
-        return last
-    }
-
-    private func run(_ run: PostBatch.Run) async throws -> Outcomes? {
-        try await self.store.write { tx in
-            let outcomes = try await self.body(run, tx)
-            if let outcomes { self.state.withLock { $0.last = outcomes } }
-            return outcomes
+    private func run(_ run: PostGroup.Run) async throws -> [PostEnd]? {
+        try await self.store.writeUnmeasured { tx in
+            tx.share(among: self.members.count)
+            var group = try await PostGroup(self.members, run, isAlone: self.isAlone, by: self.store, tx)
+            let ends = try await group.store()
+            // `write` checks only the term of the caller whose task this is.
+            for term in Set(self.members.compactMap(\.term)) { try self.store.membership.lease.check(term) }
+            if let ends { self.state.withLock { $0.last = ends } }
+            return ends
         }
     }
 }

@@ -136,7 +136,7 @@ enum FetchEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// While the server works on one group, this process reads the other group's rows.
+    /// While PostgreSQL works on one group, this server reads the other group's rows.
     static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
 }
 

@@ -55,8 +55,8 @@ extension PostgreSQLStore {
     /// cancels their pushes. If a notification was recalled or has expired meanwhile, the user
     /// sees that instead. Returns how many recipients were changed.
     ///
-    /// Each user's notifications get the number drawn for the user and the numbers that follow, in
-    /// the order of `recipients`.
+    /// The change numbers of each user's notifications begin with the number that was drawn for
+    /// the user, in the order of `recipients`.
     static func hide(
         _ tx: WriteTransaction,
         _ recipients: [RecipientKey],

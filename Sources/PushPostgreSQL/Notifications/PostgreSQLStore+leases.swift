@@ -67,7 +67,8 @@ extension PostgreSQLStore {
     }
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
-        try await self.write { tx in
+        let book = self.options.lookBook
+        return try await self.write { tx in
             // The extra row gives the end of the next lease.
             let leases = try await tx.query(Self.nextLeases, limit + 1).map { row in
                 (key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)), end: try row.integer(2))
@@ -76,6 +77,7 @@ extension PostgreSQLStore {
             let keys = ended.map(\.key).sorted()
             let counts = Dictionary(keys.map { ($0.user, 1) }, uniquingKeysWith: +)
             try await Self.endLeases(tx, keys, try await tx.numbers(counts), now: now)
+            tx.afterCommit { for user in counts.keys { book.record(LookOrder(user: user)) } }
             return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
         }
     }

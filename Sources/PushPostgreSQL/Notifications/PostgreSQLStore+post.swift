@@ -14,35 +14,34 @@ extension PostgreSQLStore {
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
-        if batch == nil, page == nil, posts.count == 1, posts[0].joinsOthers {
-            return [try await self.postTogether(PostMember(post: posts[0], bounds: bounds))]
+        if posts.isEmpty { return [] }
+        let member = PostMember(posts: posts, batch: batch, bounds: bounds, page: page)
+        return try await self.measuringCommit {
+            guard member.joinsOthers else { return try await self.postAlone(member) }
+            switch await self.posts.end(of: member, work: { await self.store($0) }) {
+            case .outcomes(let outcomes): return outcomes
+            case .failed(let error): throw error
+            case .alone(let run, let last): return try await self.postAlone(member, from: run, last: last)
+            }
         }
-        return try await self.postAlone(posts, of: batch, within: bounds, page: page ?? AudienceWalk.page)
     }
 
-    /// Stores posts of a group, and returns an end for each.
+    /// Stores the posts of a group, and returns an end for each member.
     ///
-    /// If a failure may be one member's fault, each member stores its post alone, so that only the
-    /// faulty post fails.
+    /// If a failure may be one member's fault, each member stores its posts alone, so that only
+    /// the faulty post fails.
     func store(_ members: [PostMember]) async -> [PostEnd] {
-        let runs = PostRuns(by: self) { run, tx in
-            tx.share(among: members.count)
-            var group = try await PostGroup(members, run, by: self, tx)
-            let ends = try await group.store()
-            // `write` checks only the term of the caller whose task this is.
-            for term in Set(members.compactMap(\.term)) { try self.membership.lease.check(term) }
-            return ends
-        }
+        let runs = PostRuns(of: members, by: self)
         do {
-            return try await runs.outcomes(from: .first)
+            return try await runs.ends(from: .first)
         } catch {
             // Cancellation of the leader's task must not fail the other members.
             if !Task.isCancelled, let failure = error as? StoreError, failure.isOfAll {
                 return members.map { _ in .failed(failure) }
             }
-            let (run, last) = (runs.hasLost ? PostBatch.Run.afterLoss : .first, runs.last)
+            let (run, last) = (runs.hasLost ? PostGroup.Run.afterLoss : .first, runs.last)
             return members.indices.map { index in
-                if case .outcome(let outcome)? = last?[index] { return .alone(run, last: outcome) }
+                if case .outcomes(let outcomes)? = last?[index] { return .alone(run, last: outcomes) }
                 return .alone(run, last: nil)
             }
         }
@@ -50,47 +49,16 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    private func postTogether(_ member: PostMember) async throws -> PostOutcome {
-        switch await self.posts.end(of: member, work: { await self.store($0) }) {
-        case .outcome(let outcome): return outcome
-        case .failed(let error): throw error
-        case .alone(let run, let last):
-            let outcomes = try await self.postAlone(
-                [member.post],
-                of: nil,
-                within: member.bounds,
-                page: AudienceWalk.page,
-                from: run,
-                last: last.map { [$0] }
-            )
-            guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
-            return outcome
-        }
-    }
-
     private func postAlone(
-        _ posts: [NewPost],
-        of batch: IdempotentRequest?,
-        within bounds: StorageBounds?,
-        page: Int,
-        from first: PostBatch.Run = .first,
+        _ member: PostMember,
+        from run: PostGroup.Run = .first,
         last: [PostOutcome]? = nil
     ) async throws -> [PostOutcome] {
-        guard let notification = posts.first?.notification else { return [] }
-        let runs = PostRuns(by: self, last: last) { run, tx in
-            var posting = try await PostBatch(
-                posts,
-                of: batch,
-                from: notification,
-                within: bounds,
-                run,
-                page: page,
-                by: self,
-                tx
-            )
-            return try await posting.store(posts, of: batch)
+        let runs = PostRuns(of: [member], isAlone: true, last: last.map { [.outcomes($0)] }, by: self)
+        guard case .outcomes(let outcomes)? = try await runs.ends(from: run).first else {
+            throw StoreError.failed(reason: "posts have no outcomes")
         }
-        return try await runs.outcomes(from: first)
+        return outcomes
     }
 }
 

@@ -69,7 +69,7 @@ extension PostgreSQLStore {
 
     /// Marks the visible notifications that do not have the mark; returns them.
     ///
-    /// They get the number drawn for the user and the numbers that follow.
+    /// Their change numbers begin with the number that was drawn for the user.
     private static func mark(
         _ tx: WriteTransaction,
         _ ids: [Int64],

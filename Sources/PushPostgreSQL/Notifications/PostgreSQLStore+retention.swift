@@ -5,7 +5,7 @@ internal import PushStore
 
 extension PostgreSQLStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
-        let progress = self.retentionProgress
+        let (progress, book) = (self.retentionProgress, self.options.lookBook)
         return try await self.write(.ordered) { tx in
             let expired = try await self.expired(tx, now: now, limit: page)
             if expired.isEmpty { return false }
@@ -15,7 +15,7 @@ extension PostgreSQLStore {
             var left = page
             for table in [RetentionProgress.Table.pushes, .endedPushes, .recipients] {
                 for part in progress.parts(of: ids, in: table) where left > 0 {
-                    let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left)
+                    let rows = try await Self.delete(tx, from: table, part, of: notifications, limit: left, book)
                     let last = rows.count < left ? nil : rows.max { $0.isBefore($1) }
                     tx.afterCommit { progress.record(part.ids, in: table, upTo: last) }
                     left -= rows.count
@@ -30,7 +30,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Skips locked rows, so that several processes delete different notifications.
+    /// Skips locked rows, so that several servers delete different notifications.
     static let expired = """
         select id, sender_id, collapse_id, expires_at from notification where expires_at >= $1 and expires_at <= $2
         order by expires_at limit $3 for update skip locked
@@ -87,12 +87,16 @@ extension PostgreSQLStore {
         from table: RetentionProgress.Table,
         _ part: RetentionProgress.Part,
         of notifications: [Int64: ExpiredNotification],
-        limit: Int
+        limit: Int,
+        _ book: LookBook
     ) async throws -> [DuePush] {
         switch table {
         case .pushes: try await self.deletePushes(tx, part, of: notifications, limit: limit)
         case .endedPushes: try await self.deleteEndedPushes(tx, part, of: notifications, limit: limit)
-        case .recipients: try await self.deleteRecipients(tx, part, limit: limit)
+        case .recipients:
+            try await self.deleteRecipients(tx, part, limit: limit) { user in
+                tx.afterCommit { book.record(LookOrder(user: user)) }
+            }
         }
     }
 
@@ -110,7 +114,7 @@ extension PostgreSQLStore {
 
     /// Stores when expired rows were last deleted (see `NotificationPage.removedAt`).
     ///
-    /// Comes last, since all processes that delete wait for this row.
+    /// Comes last, since all servers that delete wait for this row.
     private static func recordRemoval(_ tx: WriteTransaction, at now: Date) async throws {
         _ = try await tx.query(
             """
@@ -135,7 +139,8 @@ extension PostgreSQLStore {
             let (id, device, lane) = (try row.integer(0), try row.integer(1), try row.text(3))
             keys.append(DuePush(notification: id, device: device))
             tx.count(.expired, lane: lane)
-            guard tx.keeps(.expired), let notification = notifications[id] else { continue }
+            guard tx.keeps(.expired), !Lane(stored: lane).isOfLooks, let notification = notifications[id]
+            else { continue }
             tx.record(
                 NewEvent(
                     kind: .expired,
@@ -199,12 +204,15 @@ extension PostgreSQLStore {
         )
     }
 
+    /// Calls `shown` with each recipient who has neither read nor dismissed the notification,
+    /// whose devices may still show it.
     private static func deleteRecipients(
         _ tx: WriteTransaction,
         _ part: RetentionProgress.Part,
-        limit: Int
+        limit: Int,
+        shown: (Int64) -> Void
     ) async throws -> [DuePush] {
-        try await tx.query(
+        let rows = try await tx.query(
             """
             with l as (
                 select notification_id, user_id from recipient where notification_id = any($1::int8[]) and user_id > $2
@@ -213,12 +221,17 @@ extension PostgreSQLStore {
                 delete from untaken w using l
                 where \(RecipientKey.lookup.condition("w", "l")))
             delete from recipient r using l where \(RecipientKey.lookup.condition("r", "l"))
-            returning r.notification_id, r.user_id
+            returning r.notification_id, r.user_id, r.read_at is null and r.dismissed_at is null
             """,
             part.ids,
             part.after,
             limit
-        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        )
+        return try rows.map { row in
+            let user = try row.integer(1)
+            if try row.boolean(2) { shown(user) }
+            return DuePush(notification: try row.integer(0), device: user)
+        }
     }
 
     /// Deletes notifications without any remaining rows in other tables.

@@ -1,20 +1,6 @@
 internal import PostgreSQL
 internal import PushStore
 
-/// A user's stored notifications and bytes, as the table `usage` counts them.
-struct Usage: Sendable {
-    var notifications: Int64 = 0
-    /// The bytes of the encrypted payloads.
-    var bytes: Int64 = 0
-}
-
-extension StorageBounds {
-    /// Whether a user with this usage is within the bounds.
-    func allow(_ usage: Usage) -> Bool {
-        usage.notifications <= Int64(self.notifications) && usage.bytes <= Int64(self.bytes)
-    }
-}
-
 extension PostgreSQLStore {
     /// Subtracts erased notifications and payloads from their senders' usage.
     ///

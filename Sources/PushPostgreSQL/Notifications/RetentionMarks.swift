@@ -5,7 +5,7 @@ internal import Synchronization
 /// Entries of deleted rows at the head of an index stay as long as any snapshot is older. Each
 /// search would scan all of them. So a search after a slow one starts at the first row that the
 /// slow one found. It returns to the index's start only occasionally, for rows that another
-/// process had locked, or that were inserted late. Any thread may use it.
+/// server had locked, or that were inserted late. Any thread may use it.
 final class RetentionMarks: Sendable {
     /// The rows to search by their time.
     enum Kind: Hashable {

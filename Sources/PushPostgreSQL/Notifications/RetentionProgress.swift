@@ -23,7 +23,7 @@ final class RetentionProgress: Sendable {
         let notification: Int64
     }
 
-    /// Beyond this number all entries are dropped: entries of notifications that another process
+    /// Beyond this number all entries are dropped: entries of notifications that another server
     /// has deleted would otherwise stay.
     private static let limit = 10_000
 

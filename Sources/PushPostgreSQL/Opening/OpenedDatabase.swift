@@ -4,7 +4,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A database that is ready: migrated, with the keys in use, and with this process registered
+/// A database that is ready: migrated, with the keys in use, and with this server registered
 /// among the others.
 struct OpenedDatabase {
     let address: DatabaseAddress
@@ -12,9 +12,9 @@ struct OpenedDatabase {
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
-    /// The number of this process among the others.
+    /// The number of this server among the others.
     let assigned: AssignedNumber
-    /// The newest migration that this process knows.
+    /// The newest migration that this server knows.
     let schema: String
 
     /// Waits for the database. Throws `StoreError`.
@@ -66,7 +66,7 @@ struct OpenedDatabase {
         }
     }
 
-    /// Whether processes publish which data keys they have.
+    /// Whether servers publish which data keys they have.
     private static func areShared(_ migrations: [Migration]) -> Bool {
         migrations.contains { $0.name == Migration.sharedKeys }
     }
@@ -89,7 +89,7 @@ struct OpenedDatabase {
         return choice
     }
 
-    /// `nil` if the process has no place to store them.
+    /// `nil` if the server has no place to store them.
     private static func dayKeys(
         _ connection: BlockingConnection,
         _ options: StoreOptions,
@@ -106,8 +106,8 @@ struct OpenedDatabase {
         let read = "select secret from index_secret where id = 1"
         var row = try connection.query(read).first
         if row == nil {
-            // Waits for another process that creates it at the same time, and then keeps that
-            // process's secret.
+            // Waits for another server that creates it at the same time, and then keeps that
+            // server's secret.
             _ = try connection.query(
                 "insert into index_secret (id, secret) values (1, $1) on conflict (id) do nothing",
                 try vault.seal(IndexSecret().bytes, in: .indexSecret)

@@ -18,7 +18,7 @@ enum Schema {
     /// The pause before the next attempt, in seconds. The other sessions continue meanwhile.
     private static let pause: TimeInterval = 2
 
-    /// Runs the missing migrations, each in its own transaction. Processes that start at the same
+    /// Runs the missing migrations, each in its own transaction. Servers that start at the same
     /// time take turns.
     ///
     /// Throws `StoreError` if the database has a migration that this program must know but does
@@ -63,10 +63,10 @@ enum Schema {
     }
 
     /// Throws `StoreError` if the database has since had a migration that this program must know.
-    /// Blocks migrations, and processes that join or change their keys, until the transaction
+    /// Blocks migrations, and servers that join or change their keys, until the transaction
     /// ends. So the next of them sees a server that has joined before.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
-        // Releases the lock of a process that is paused here, or whose machine has failed.
+        // Releases the lock of a server that is paused here, or whose machine has failed.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
         _ = try connection.query(Self.schemaLock)
         _ = try Self.missing(connection, migrations)
@@ -130,10 +130,10 @@ enum Schema {
         )
     }
 
-    /// Runs a migration, unless another process has run it meanwhile.
+    /// Runs a migration, unless another server has run it meanwhile.
     private static func run(_ name: String, of migrations: [Migration], on connection: BlockingConnection) throws {
         try connection.transaction {
-            // Only processes that migrate or start wait for this lock.
+            // Only servers that migrate or start wait for this lock.
             _ = try connection.query(Self.schemaLock)
             try connection.execute("set local lock_timeout = '\(Self.lockLimit)'")
             guard try Self.missing(connection, migrations).contains(name),

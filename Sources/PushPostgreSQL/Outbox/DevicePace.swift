@@ -3,18 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Paces the pushes of one transaction. If several pushes wait for an interval to pass, only the
-/// newest is sent, because it wakes the app for all of them.
+/// Paces the pushes of one transaction.
 struct DevicePace {
-    enum Decision {
-        case send
-        case wait(until: Date)
-        /// A newer push waits for the same device.
-        case replace
-        /// Another transaction handles the device's pushes now.
-        case leave
-    }
-
     /// Facts from the database about a push, apart from the others of this transaction.
     private struct Facts {
         /// The time when a provider last accepted a push to the device's address.
@@ -64,17 +54,22 @@ struct DevicePace {
     /// Whether a provider has accepted a push to the address of a push's device.
     func isAddressKnown(_ delivery: DueDelivery) -> Bool { self.facts[delivery.key]?.acceptedAt != nil }
 
-    /// Decides about a push that would be sent now.
-    mutating func decide(_ delivery: DueDelivery, now: Date) -> Decision {
+    /// Decides about a push that would be sent now; `nil` while another transaction handles the
+    /// device's pushes.
+    mutating func decide(_ delivery: DueDelivery, now: Date) -> Pace? {
         let device = delivery.key.device
-        guard let facts = self.facts[delivery.key] else { return .leave }
+        guard let facts = self.facts[delivery.key] else { return nil }
         guard let interval = self.interval else { return .send }
         let hasNewer = (self.open[device] ?? []).contains { !$0.isCancelled && delivery.isOlder(than: $0) }
-        if facts.hasNewer || hasNewer { return .replace }
-        let last = facts.isAnotherUnderWay || self.sent.contains(device) ? now : facts.acceptedAt
-        if let last, last + interval > now { return .wait(until: last + interval) }
-        self.sent.insert(device)
-        return .send
+        let pace = Pace.decide(
+            interval,
+            acceptedAt: facts.acceptedAt,
+            hasNewer: facts.hasNewer || hasNewer,
+            isAnotherUnderWay: facts.isAnotherUnderWay || self.sent.contains(device),
+            now: now
+        )
+        if pace == .send { self.sent.insert(device) }
+        return pace
     }
 
     /// Records that a push is settled.
@@ -94,12 +89,13 @@ struct DevicePace {
         select k.notification_id, k.device, a.accepted_at, exists (
             select 1 from push x join notification m on m.id = x.notification_id
             where x.device = k.device and x.due_at is not null and not x.is_withdrawn
+                and x.lane not like '%\(Lane.lookSuffix)'
                 and (m.sequence, m.id) > (k.sequence, k.notification_id)
                 and not exists (
                     select 1 from k as o where o.device = x.device and o.notification_id = x.notification_id)
         ), exists (
             select 1 from push x where x.device = k.device and x.due_at is not null
-                and x.owner = any(array(select number from node where not is_fenced)))
+                and x.lane not like '%\(Lane.lookSuffix)' and x.owner = any(array(select number from node where not is_fenced)))
         from k left join device_push a on a.device = k.device
         """
 }

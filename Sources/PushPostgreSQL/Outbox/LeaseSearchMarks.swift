@@ -10,7 +10,7 @@ internal import Synchronization
 ///
 /// After a slow search from the start, the next one from there follows only after twenty times its
 /// duration, at most half a minute. A push inserted below the mark waits until then. Pushes that a
-/// dead process had leased may be due below the mark; the marks are then dropped.
+/// dead server had leased may be due below the mark; the marks are then dropped.
 final class LeaseSearchMarks: Sendable {
     /// One search for due pushes.
     struct Search: Sendable {

@@ -3,12 +3,12 @@ struct LeaseStatements {
     /// Pushes of the lane `$1` and the queue `$2` that became due between the mark `$4` and now,
     /// `$3`; at most `$5`.
     let above: String
-    /// The same for pushes that became due before the mark.
+    /// Pushes of the lane and the queue that became due before the mark.
     let below: String
     /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at
     /// `$4`.
     let one: String
-    /// Whether the last parameter is the process that must have the devices' streams.
+    /// Whether the last parameter is the server that must have the devices' streams.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
@@ -17,7 +17,7 @@ struct LeaseStatements {
 
     private init(areOfHolder: Bool) {
         self.areOfHolder = areOfHolder
-        // A push that was withdrawn in flight is only settled, which any process can do.
+        // A push that was withdrawn in flight is only settled, which any server can do.
         func condition(_ value: String) -> String {
             areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
         }

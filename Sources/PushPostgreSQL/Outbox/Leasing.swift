@@ -5,13 +5,14 @@ internal import PushStore
 
 /// Leases the due pushes of a lane that a transaction has locked.
 struct Leasing {
-    /// The delay before the next check of a push whose key this process lacks.
+    /// The delay before the next check of a push whose key this server lacks.
     static let keyPause: TimeInterval = 5
 
     let lane: Lane
     let interval: Duration?
+    var countsUnread = false
     var isProbe = false
-    /// The number of this process.
+    /// The number of this server.
     let owner: Int64
     let now: Date
     /// Records damaged rows.
@@ -20,7 +21,9 @@ struct Leasing {
     /// Leases the pushes that are sent now, oldest first; settles, moves or postpones others.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if due.isEmpty { return [] }
-        let decisions = due.map { ($0, $0.decision(in: self.lane.description, now: self.now)) }
+        let decisions = due.map {
+            ($0, $0.decision(in: self.lane.description, othersHaveKeys: true, now: self.now))
+        }
         var pace: DevicePace?
         if self.interval != nil || self.isProbe {
             let staying = decisions.filter { if case .move = $0.1 { false } else { true } }
@@ -44,15 +47,20 @@ struct Leasing {
                     }
                 }
             case .send(let push):
-                switch pace?.decide(delivery, now: self.now) ?? .send {
-                case .send: leased.append(self.leased(delivery, push, pace))
+                switch pace == nil ? .send : pace?.decide(delivery, now: self.now) {
+                case .send?:
+                    let isAddressKnown = self.isProbe && pace?.isAddressKnown(delivery) == true
+                    leased.append(
+                        delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
+                    )
                 // The reason marks such a push, which is no longer needed once the device has
                 // fetched.
-                case .wait(let date): waits.append((key, date))
-                case .replace:
+                case .wait(let date)?: waits.append((key, date))
+                case .replace?:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
                     pace?.recordEnd(of: delivery)
-                case .leave: break
+                // Another transaction handles the device's pushes now.
+                case nil: break
                 }
             }
         }
@@ -61,20 +69,32 @@ struct Leasing {
         try await Self.postpone(keyless, reason: nil, tx)
         try await PostgreSQLStore.move(tx, moves, now: self.now)
         try await PostgreSQLStore.end(tx, ends, now: self.now)
-        return leased
+        return self.countsUnread ? try await self.countingUnread(leased, tx) : leased
     }
 
     // MARK: - Private
 
-    private func leased(_ delivery: DueDelivery, _ push: Push, _ pace: DevicePace?) -> LeasedDelivery {
-        LeasedDelivery(
-            device: delivery.key.device,
-            user: delivery.user,
-            push: push,
-            state: DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt),
-            isAddressKnown: self.isProbe && pace?.isAddressKnown(delivery) == true,
-            isPaced: self.interval != nil
+    /// The same pushes, each with the number of its user's unread notifications of its app.
+    private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
+        if leased.isEmpty { return [] }
+        let rows = try await tx.query(
+            Self.unread,
+            leased.map(\.key.notification),
+            leased.map(\.user),
+            self.now.milliseconds,
+            UnreadCount.maximumExamined
         )
+        var counts: [DuePush: Int] = [:]
+        for row in rows.map({ $0 }) {
+            // The user stands for the device, as all of the user's devices have one number.
+            let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
+            counts[key] = Int(clamping: try row.integer(2))
+        }
+        return leased.map { delivery in
+            var delivery = delivery
+            delivery.push.unread = counts[DuePush(notification: delivery.key.notification, device: delivery.user)]
+            return delivery
+        }
     }
 
     private func store(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws {
@@ -98,6 +118,18 @@ struct Leasing {
             reason
         )
     }
+
+    static let unread = """
+        select k.notification_id, k.user_id, (
+            select count(*) from (
+                select r.notification_id, r.read_at, r.dismissed_at from recipient r
+                where r.user_id = k.user_id order by r.change desc limit $4
+            ) r join notification m on m.id = r.notification_id
+            where r.read_at is null and r.dismissed_at is null and m.payload is not null and m.expires_at > $3
+                and m.app is not distinct from n.app)
+        from (select distinct * from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)) k
+        join notification n on n.id = k.notification_id
+        """
 
     static let leasePushes = """
         update push p set owner = $3, attempts = p.attempts + 1

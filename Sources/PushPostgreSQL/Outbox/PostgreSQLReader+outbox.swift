@@ -6,7 +6,7 @@ package import PushStore
 extension PostgreSQLReader {
     package func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
         if self.store.hasStreams(lane) {
-            // Other processes send the pushes of their own streams.
+            // Other servers send the pushes of their own streams.
             return try await self.read(
                 Self.nextDueByStream,
                 lane.description,

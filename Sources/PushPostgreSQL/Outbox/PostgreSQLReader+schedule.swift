@@ -23,7 +23,7 @@ extension PostgreSQLReader {
     }
 
     package func schedule() async throws(StoreError) -> Schedule {
-        try await self.read("select (select count(*) from scheduled), (\(ScheduledNotification.first))") { rows in
+        try await self.read("select (select count(*) from scheduled), (\(PostgreSQLStore.firstDue))") { rows in
             Schedule(
                 count: Int(clamping: try rows.first?.integer(0) ?? 0),
                 firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))

@@ -9,7 +9,7 @@ struct PushEnd: Sendable {
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// Set: leaves the push as it is if a process with another number has leased it meanwhile.
+    /// Set: leaves the push as it is if a server with another number has leased it meanwhile.
     var owner: Int64?
     /// Set: leaves the push as it is if its device has another address than the one with this
     /// keyed hash.
@@ -42,7 +42,8 @@ extension PostgreSQLStore {
             ended.insert(push)
             guard let state else { continue }
             tx.count(state, lane: lane)
-            guard let kind = PushEvent.Kind(rawValue: state.rawValue), tx.keeps(kind) else { continue }
+            guard let kind = PushEvent.Kind(rawValue: state.rawValue), tx.keeps(kind), !Lane(stored: lane).isOfLooks
+            else { continue }
             tx.record(
                 NewEvent(
                     kind: kind,
@@ -59,7 +60,7 @@ extension PostgreSQLStore {
         return ended
     }
 
-    /// The same for large batches, without the list of pushes: the database counts them. Throws
+    /// Ends a large batch of pushes without listing them: the database counts them. Throws
     /// `EndedBefore` if any of them has ended before.
     static func endAll(_ tx: WriteTransaction, _ ends: [PushEnd], now: Date) async throws {
         guard !PushEvent.Kind.allCases.contains(where: tx.keeps) else {
@@ -133,7 +134,7 @@ extension PostgreSQLStore {
                 and (e.owner is null or p.owner is null or p.owner = e.owner)
                 and (e.handle_key is null or not exists (
                     select 1 from device v where v.number = p.device and v.retired_at is null and v.claims_for is null
-                        and (v.handle_key <> e.handle_key or v.lane <> p.lane)))
+                        and (v.handle_key <> e.handle_key or v.lane <> \(PostgreSQLStore.lane("p")))))
             returning p.notification_id, p.device, p.user_id, p.lane, p.is_bulk, p.attempts, e.state, e.reason,
                 e.provider_id),
         ended as (
@@ -144,7 +145,7 @@ extension PostgreSQLStore {
         accepted as (
             insert into device_push (device, accepted_at)
             select distinct g.device, $8::int8 from gone g
-            where g.state = 'accepted'
+            where g.state = 'accepted' and g.lane not like '%\(Lane.lookSuffix)'
                 and coalesce((select a.accepted_at from device_push a where a.device = g.device), 0) <= $9
             order by g.device
             on conflict (device) do update set accepted_at = excluded.accepted_at)

@@ -8,27 +8,46 @@ extension PostgreSQLStore {
         let (page, sealing, tags) = (page ?? AudienceWalk.step, self.sealing, self.options.tags)
         return try await self.write { tx in
             if try await Self.continueRecalls(tx, page: AudienceWalk.step) { return 0 }
-            guard var broadcast = try await RunningBroadcast(tx) else { return nil }
-            guard broadcast.isWanted(now) else {
-                try await broadcast.stop(tx)
+            guard let row = try await tx.query(Self.oldestBroadcast).first else { return nil }
+            var broadcast = try RunningBroadcast(row)
+            let id = broadcast.notification.id
+            guard broadcast.notification.isWanted(now) else {
+                try await Self.endFanout(tx, id)
                 return 0
             }
             let target: PushTarget
             do {
                 target = try broadcast.target(sealing, tags)
             } catch {
-                let id = broadcast.id
-                try await broadcast.setAside(tx)
+                _ = try await tx.query("update fanout set is_set_aside = true where notification_id = $1", id)
                 tx.afterCommit { self.condition.record(.broadcast(notification: id)) }
                 return 0
             }
             var pushes = PushInsertion(target, isBulk: true, tx, now: now)
             let found = try await AudiencePages(target.audience).take(page, at: &broadcast.walk, tx)
             try await pushes.insert(found.rows)
-            if found.isLast { try await broadcast.end(tx) } else { try await broadcast.save(tx) }
+            if found.isLast {
+                try await Self.endFanout(tx, id)
+                // All recipients may have taken the payload before the broadcast ended.
+                if target.isReadOnce { try await Self.eraseIfTaken(tx, [id]) }
+            } else {
+                _ = try await tx.query(
+                    "update fanout set branch = $2, cursor = $3 where notification_id = $1",
+                    id,
+                    broadcast.walk.branch,
+                    broadcast.walk.cursor
+                )
+            }
             return pushes.count
         }
     }
+
+    /// Locks the oldest broadcast that no other process works on. Needs no index: few broadcasts
+    /// run at a time.
+    static let oldestBroadcast = """
+        select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
+        where not t.is_set_aside order by n.sequence, n.created_at limit 1 for update of t skip locked
+        """
 
     /// Enqueues a new notification's pushes: all of them, or the first page and a row for the
     /// remaining ones.
@@ -55,8 +74,32 @@ extension PostgreSQLStore {
             found = try await pages.take(page, at: &walk, tx)
             try await pushes.insert(found.rows)
         }
-        if !found.isLast { try await RunningBroadcast.insert(target, from: walk, tx) }
+        if !found.isLast { try await Self.insertFanout(tx, of: target, from: walk) }
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: found.isLast)
         return (reach, pushes.dueCount > 0 || !found.isLast)
+    }
+
+    private static func endFanout(_ tx: WriteTransaction, _ id: Int64) async throws {
+        _ = try await tx.query("delete from fanout where notification_id = $1", id)
+    }
+
+    /// Inserts a row, with the position from which the walk continues.
+    private static func insertFanout(
+        _ tx: WriteTransaction,
+        of target: PushTarget,
+        from walk: AudienceWalk
+    ) async throws {
+        let audience = target.audience.audience
+        let expressions = audience.expressions.map(\.description)
+        _ = try await tx.query(
+            """
+            insert into fanout (notification_id, expressions, platforms, branch, cursor) values ($1, $2, $3, $4, $5)
+            """,
+            target.id,
+            try tx.sealing.seal(expressions, in: .expressions(target.id), until: target.expiresAt),
+            try audience.platformNames,
+            walk.branch,
+            walk.cursor
+        )
     }
 }

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import PostgreSQL
+internal import PushCore
 internal import PushStore
 
 /// Moves pushes whose device has registered an address at another provider since they were
@@ -44,6 +45,14 @@ extension PostgreSQLStore {
         return rows.count
     }
 
+    /// The lane of the devices of a push; for a look, that of the devices that get looks.
+    static func lane(_ push: String) -> String { "replace(\(push).lane, '\(Lane.lookSuffix)', '')" }
+
+    /// A look moves to the looks of the new lane.
+    private static let newLane = """
+        v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
+        """
+
     /// Ignores the retry times of the old provider, which do not apply to the new one.
     private static func movement(at now: String) -> String {
         """
@@ -56,19 +65,19 @@ extension PostgreSQLStore {
 
     static let moveQueuedPushes = """
         with m as (
-            select p.notification_id, p.device, p.lane as old, v.lane as new
+            select p.notification_id, p.device, p.lane as old, \(newLane) as new
             from push p join device v on v.number = p.device
-            where p.device = $1 and p.due_at is not null and p.owner is null and p.lane <> v.lane
+            where p.device = $1 and p.due_at is not null and p.owner is null and \(PostgreSQLStore.lane("p")) <> v.lane
             order by p.notification_id limit $2 for update of p)
         \(movement(at: "$3"))
         """
 
     static let movePushes = """
         with m as (
-            select p.notification_id, p.device, p.lane as old, v.lane as new
+            select p.notification_id, p.device, p.lane as old, \(newLane) as new
             from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
             join push p on \(DuePush.equal("p", "k"))
-            join device v on v.number = p.device and v.lane <> p.lane)
+            join device v on v.number = p.device and v.lane <> \(PostgreSQLStore.lane("p")))
         \(movement(at: "$3"))
         """
 }

@@ -3,7 +3,7 @@ internal import PostgreSQL
 package import PushCore
 package import PushStore
 
-/// A lease lasts until its process is fenced; then other processes take over its pushes.
+/// A lease lasts until its server is fenced; then other servers take over its pushes.
 extension PostgreSQLStore {
     package var maySend: Bool { self.membership.isAlive }
 
@@ -11,6 +11,7 @@ extension PostgreSQLStore {
         let leasing = Leasing(
             lane: request.lane,
             interval: request.interval,
+            countsUnread: request.countsUnread,
             owner: self.membership.number,
             now: now,
             condition: self.condition
@@ -86,7 +87,7 @@ extension PostgreSQLStore {
         self.marks.forgetAll()
     }
 
-    /// Whether pushes of a lane are sent only by the process that has their device's event stream.
+    /// Whether pushes of a lane are sent only by the server that has their device's event stream.
     func hasStreams(_ lane: Lane) -> Bool { self.options.streamLanes.contains(lane.description) }
 
     // MARK: - Private
@@ -100,7 +101,7 @@ extension PostgreSQLStore {
         let noted = RecordedLeases(in: self.leases)
         do {
             // If a crash of the database undoes a lease, the push is leased again, as after the
-            // death of a process: it was in flight.
+            // death of a server: it was in flight.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
@@ -114,7 +115,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Releases the leases of this process that the book lacks because the commit's outcome is
+    /// Releases the leases of this server that the book lacks because the commit's outcome is
     /// unknown.
     private func findLostLeases() async throws {
         let (book, owner) = (self.leases, self.membership.number)

@@ -4,25 +4,33 @@ internal import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
-    /// The number of notifications, and the approximate number of pushes, that one transaction
-    /// releases: few enough that concurrent posts are hardly delayed.
-    private static let (releaseLimit, releasePushes) = (100, 250)
-
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
         try await self.write { tx in
             var release = Release()
-            let due = try await ScheduledNotification.due(tx, limit: limit ?? Self.releaseLimit, now: now)
+            let due = try await tx.query(Self.dueRows, now.milliseconds, limit ?? Release.limit).map {
+                try StoredTarget($0)
+            }
             if !due.isEmpty { try await self.release(try await self.readable(due, tx), &release, tx, now: now) }
-            release.nextDue = try await tx.query(ScheduledNotification.first).first.map {
+            release.nextDue = try await tx.query(Self.firstDue).first.map {
                 Date(milliseconds: try $0.integer(0))
             }
             return release
         }
     }
 
+    /// Locks the next due rows, and their notifications. Skips rows that another process sends or
+    /// recalls.
+    static let dueRows = """
+        select \(StoredTarget.Column.list) from scheduled t join notification n on n.id = t.notification_id
+        where not t.is_set_aside and t.due_at <= $1 order by t.due_at, t.sequence limit $2
+        for update of t skip locked for no key update of n skip locked
+        """
+
+    static let firstDue = "select due_at from scheduled where not is_set_aside order by due_at limit 1"
+
     // MARK: - Private
 
-    private typealias Readable = (scheduled: ScheduledNotification, audience: HashedAudience)
+    private typealias Readable = (scheduled: StoredTarget, audience: HashedAudience)
 
     private func release(
         _ due: [Readable],
@@ -33,7 +41,7 @@ extension PostgreSQLStore {
         let rights = try await Self.rights(of: due.filter { $0.scheduled.isWanted(now) }, tx)
         var (done, refused): ([Int64], [Int64]) = ([], [])
         var pushes = 0
-        for (scheduled, audience) in due where pushes < Self.releasePushes {
+        for (scheduled, audience) in due where pushes < Release.pushes {
             done.append(scheduled.id)
             guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
             guard rights.allow(scheduled.sender, audience) else {
@@ -51,11 +59,12 @@ extension PostgreSQLStore {
     }
 
     /// Sets aside the notifications that cannot be read.
-    private func readable(_ due: [ScheduledNotification], _ tx: WriteTransaction) async throws -> [Readable] {
+    private func readable(_ due: [StoredTarget], _ tx: WriteTransaction) async throws -> [Readable] {
         var damaged: [Int64] = []
         let readable = due.compactMap { scheduled -> Readable? in
             do {
-                return (scheduled, try scheduled.audience(self.sealing, self.options.tags))
+                let place = SealedPlace.scheduled(scheduled.id)
+                return (scheduled, try scheduled.audience(self.sealing, self.options.tags, in: place))
             } catch {
                 damaged.append(scheduled.id)
                 return nil
@@ -88,7 +97,7 @@ extension PostgreSQLStore {
 
     /// Sends a scheduled notification as a post made now would be sent.
     private static func send(
-        _ scheduled: ScheduledNotification,
+        _ scheduled: StoredTarget,
         to audience: HashedAudience,
         _ users: [Int64],
         _ tx: WriteTransaction,
@@ -98,7 +107,7 @@ extension PostgreSQLStore {
         guard let sequence = try rows.first?.integer(0) else {
             throw StoreError.failed(reason: "notification \(scheduled.id) is gone")
         }
-        let target = scheduled.target(sequence: sequence, to: audience)
+        let target = scheduled.target(to: audience, sequence: sequence)
         let recipients = try await Self.insertRecipients(tx, users: users, of: target, now: now)
         return try await Self.enqueue(tx, target, besides: recipients, page: AudienceWalk.page, now: now)
     }

@@ -11,7 +11,7 @@ extension PostgreSQLStore {
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
-        // The record must precede the commit, after which other processes repeat these pushes.
+        // The record must precede the commit, after which other servers repeat these pushes.
         let isToBeRepeated = !sent.isEmpty && self.echoes.record(sent, at: now.milliseconds)
         do {
             try await self.settle(settlements, now: now)
@@ -100,7 +100,7 @@ extension PostgreSQLStore {
     }
 
     static let lockLeased = """
-        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> p.lane, false)
+        select p.notification_id, p.device, p.is_withdrawn, p.reason, coalesce(v.lane <> \(PostgreSQLStore.lane("p")), false)
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[]) as k (notification_id, device, owner, attempts)
         join push p on \(DuePush.equal("p", "k"))
             and p.owner = k.owner and p.attempts = k.attempts

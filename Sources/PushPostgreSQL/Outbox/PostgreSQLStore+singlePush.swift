@@ -28,14 +28,14 @@ extension PostgreSQLStore {
             if let record { tx.append(record) }
             return (.done, lane)
         }
-        // Another process may have the event stream to which the push must be sent.
+        // Another server may have the event stream to which the push must be sent.
         if outcome == .done, change == .hasten { self.membership.announce(workIn: [lane]) }
         return outcome
     }
 
     // MARK: - Private
 
-    /// The state of a push, and its lane. Locks its row, so that no process leases or ends it
+    /// The state of a push, and its lane. Locks its row, so that no server leases or ends it
     /// meanwhile.
     private static func standing(
         _ tx: WriteTransaction,

@@ -113,7 +113,7 @@ struct PushInsertion {
         return Set(try await self.silent(away).map(\.number))
     }
 
-    /// The devices that have no event stream in any process.
+    /// The devices that have no event stream in any server.
     private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
         return devices.filter { holders[$0.number] == nil }
@@ -155,12 +155,14 @@ extension PushInsertion {
             let known = Set(found.map(\.device))
             left.removeAll(where: known.contains)
         }
-        let older = others.filter { $0.notification != self.target.id && $0.sequence <= self.target.sequence }
-        try await self.replace(older, collapseID)
-        let newer = Set(
-            others.filter { $0.notification != self.target.id && $0.sequence > self.target.sequence }.map(\.device)
+        let target = self.target
+        try await self.replace(
+            others.filter { target.replaces($0.notification, sequence: $0.sequence) == true },
+            collapseID
         )
-        return devices.filter { !newer.contains($0.number) }
+        let newer = others.filter { target.replaces($0.notification, sequence: $0.sequence) == false }
+        let superseded = Set(newer.map(\.device))
+        return devices.filter { !superseded.contains($0.number) }
     }
 
     private func replace(_ older: [Newest], _ collapseID: String) async throws {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// The settlement of a push that this process had leased.
+/// The settlement of a push that this server had leased.
 struct PushSettlement: Sendable {
     /// The values with which the push returns to its queue.
     struct Return: Sendable {
@@ -13,10 +13,10 @@ struct PushSettlement: Sendable {
     }
 
     let push: DuePush
-    /// The process number of its lease, and the number of the attempt.
+    /// The server's number at the lease, and the number of the attempt.
     let owner: Int64
     let attempts: Int
-    /// Set: the push ends, unless another process has taken it over.
+    /// Set: the push ends, unless another server has taken it over.
     private(set) var end: PushEnd?
     /// Set: the push is due again, unless it has ended.
     private(set) var `return`: Return?

@@ -2,7 +2,7 @@ internal import PostgreSQL
 internal import Reactor
 internal import Synchronization
 
-/// Gathers the news of a process for the others that share its database: at most one message in 20
+/// Gathers the news of a server for the others that share its database: at most one message in 20
 /// ms.
 ///
 /// Messages are hints, which may be lost. Each makes the receiver read the database, which it also
@@ -56,14 +56,14 @@ final class Announcements: Sendable {
     }
 }
 
-/// A message between processes: the sender's number, and words for the news.
+/// A message between servers: the sender's number, and words for the news.
 struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended.
         case ends
-        /// Streams of devices that also have a stream at another process have received events.
+        /// Streams of devices that also have a stream at another server have received events.
         case events
-        /// A process was fenced; any process may take over its leases.
+        /// A server was fenced; any server may take over its leases.
         case freed
         /// These lanes have new pushes.
         case work(Set<String>)

@@ -2,24 +2,24 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// Credentials that end at one process end at all processes before it answers.
+/// Credentials that end at one server end at all servers before it answers.
 ///
-/// The transaction that ends credentials raises the epoch's number. Each process reads new ends
+/// The transaction that ends credentials raises the epoch's number. Each server reads new ends
 /// after each renewal of its lease, and whenever it gets a message. It evicts the ended
 /// credentials from its cache, and confirms the number.
 ///
-/// The process that has ended credentials waits until each of the others has confirmed, or until
-/// that process's lease has expired by the database's clock. By its own clock, a process stops
+/// The server that has ended credentials waits until each of the others has confirmed, or until
+/// that server's lease has expired by the database's clock. By its own clock, a server stops
 /// trusting its cache a second earlier. It resumes only after it has read the new ends.
 ///
 /// The read must begin after the renewal is stored. In one statement, the snapshot could be older
-/// than an end whose process has found the lease expired, although the renewal is younger.
+/// than an end whose server has found the lease expired, although the renewal is younger.
 extension ServerMembership {
-    /// The first pause between two checks whether all processes have confirmed; each pause is
+    /// The first pause between two checks whether all servers have confirmed; each pause is
     /// twice as long as the one before.
     private static let firstPause = Duration.milliseconds(5)
     private static let longestPause = Duration.milliseconds(100)
-    /// A process that has not confirmed for this time, but renews its lease, is fenced.
+    /// A server that has not confirmed for this time, but renews its lease, is fenced.
     private static let longestSilence = Duration.milliseconds(leaseDuration + 1000)
 
     /// Evicts ended credentials, and confirms that. Calls `completion` on the loop, with `false`
@@ -34,7 +34,7 @@ extension ServerMembership {
         if mustStart { self.readEnds() }
     }
 
-    /// Returns when no process trusts the credentials that ended with that number. Throws
+    /// Returns when no server trusts the credentials that ended with that number. Throws
     /// `StoreError.unknownOutcome` if it cannot verify that in time.
     func awaitEnd(_ epoch: Int64, atMost limit: Duration) async throws {
         self.announcements.add(.ends, from: self.number)
@@ -47,7 +47,7 @@ extension ServerMembership {
         while true {
             if await self.isKnownToAll(epoch) { return }
             let waited = ContinuousClock.now - start
-            // Fences before it checks the limit: if this caller was delayed, such a process must
+            // Fences before it checks the limit: if this caller was delayed, such a server must
             // not keep renewing.
             if mayFence, waited > Self.longestSilence {
                 // Fencing once is enough. If it fails, the limit ends the wait.
@@ -86,7 +86,7 @@ extension ServerMembership {
                 // Joining under another number evicts everything anyway.
                 if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }
             }
-            // If this fails, waiting processes wait until the lease expires, or the next number is
+            // If this fails, waiting servers wait until the lease expires, or the next number is
             // confirmed.
             self.database.control(Self.confirmEnds, assigned.number, ends.newest) { _ in
                 self.endReading(waiters, true)

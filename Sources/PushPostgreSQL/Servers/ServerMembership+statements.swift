@@ -1,9 +1,9 @@
 extension ServerMembership {
     static let firstEpoch = "insert into epoch (id, newest, trimmed) values (1, 0, 0) on conflict (id) do nothing"
 
-    /// Assigns a number to a process: its name, its release, the newest migration that it knows,
+    /// Assigns a number to a server: its name, its release, the newest migration that it knows,
     /// and the key with which it encrypts.
-    /// Returns no row if the database has since had a migration that the process must know.
+    /// Returns no row if the database has since had a migration that the server must know.
     static let insertServer = """
         insert into node (name, release, schema, started_at, until, sealing, seen_epoch)
         select $1, $2, $3, \(DatabaseClock.now), \(DatabaseClock.now) + \(leaseDuration), $4, e.newest from epoch e
@@ -11,10 +11,10 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// The same with the keys that the process has, and the check value of its encrypting key,
-    /// which is in use from then on.
+    /// Assigns a number to a server, with the keys that it has, and with the check value of its
+    /// encrypting key, which is in use from then on.
     ///
-    /// Returns no row while another process joins or changes its keys, or while the schema
+    /// Returns no row while another server joins or changes its keys, or while the schema
     /// changes.
     static let insertServerWithKeys = """
         with l as (select id from schema_state where id = 1 for update skip locked),
@@ -28,7 +28,7 @@ extension ServerMembership {
         returning number, seen_epoch
         """
 
-    /// Deletes processes that were fenced a day ago: a number without a row also counts as dead.
+    /// Deletes servers that were fenced a day ago: a number without a row also counts as dead.
     static let deleteFenced = """
         delete from node where is_fenced and until < \(DatabaseClock.now) - 86400000
         """
@@ -37,22 +37,22 @@ extension ServerMembership {
         update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced
         """
 
-    /// From now on no process waits for this one, which no longer trusts its cache.
+    /// From now on no server waits for this one, which no longer trusts its cache.
     static let expireServer = """
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
 
-    /// The same for a process that operators need not see any more: its row is deleted.
+    /// Deletes the row of a server that operators need not see any more.
     static let deleteServer = "delete from node where number = $1"
 
-    /// Fences late processes, on behalf of the process with this number.
+    /// Fences late servers, on behalf of the server with this number.
     static let fenceLate = """
         update node set is_fenced = true where not is_fenced and number <> $1 and until < \(DatabaseClock.now)
         """
 
     // MARK: Ended credentials
 
-    /// Beyond this number of ends, a process evicts its whole cache.
+    /// Beyond this number of ends, a server evicts its whole cache.
     static let maximumEnds = 4096
 
     /// The credentials that have ended since a number; at least one row.
@@ -64,16 +64,16 @@ extension ServerMembership {
 
     static let confirmEnds = "update node set seen_epoch = $2 where number = $1 and not is_fenced"
 
-    /// A process that may trust its cache, and has not confirmed a number. Includes fenced
-    /// processes: they notice that only at their next renewal.
+    /// A server that may trust its cache, and has not confirmed a number. Includes fenced
+    /// servers: they notice that only at their next renewal.
     static let unconfirmed = "select number from node where seen_epoch < $1 and until > \(DatabaseClock.now) limit 1"
 
-    /// Fences the processes that renew without confirming.
+    /// Fences the servers that renew without confirming.
     static let fenceUnconfirmed = """
         update node set is_fenced = true where not is_fenced and seen_epoch < $1 and until > \(DatabaseClock.now)
         """
 
-    /// Deletes ends of an hour ago: the lease of a process that has not read them has expired long
+    /// Deletes ends of an hour ago: the lease of a server that has not read them has expired long
     /// since.
     static let trimEnds = """
         with gone as (delete from account_end where at < \(DatabaseClock.now) - 3600000 returning epoch)

@@ -6,27 +6,27 @@ internal import PushStore
 internal import Reactor
 internal import Synchronization
 
-/// The lease of this process among those that share the database. The process leases pushes under
+/// The lease of this server among those that share the database. The server leases pushes under
 /// a number, and renews the lease of this number twice a second. If it does not renew for some
-/// seconds, another process fences it: then any process may take over its pushes. A fenced process
+/// seconds, another server fences it: then any server may take over its pushes. A fenced server
 /// joins again under another number.
 ///
-/// With each renewal, the process learns which credentials have ended elsewhere
+/// With each renewal, the server learns which credentials have ended elsewhere
 /// (`ServerMembership+ends.swift`). It may trust its cache for as long as it may send.
 final class ServerMembership: Sendable {
-    /// The interval of renewals and of checks for late processes: a fraction of the time that a
+    /// The interval of renewals and of checks for late servers: a fraction of the time that a
     /// takeover takes.
     static let renewalInterval = Duration.milliseconds(500)
     /// The length of the lease, by the database's clock, in milliseconds.
     static let leaseDuration: Int64 = 5000
-    /// The time, counted from when the last renewal was sent, in which this process may start
-    /// sending pushes. Shorter than the lease, so that a process that was paused and resumes has
+    /// The time, counted from when the last renewal was sent, in which this server may start
+    /// sending pushes. Shorter than the lease, so that a server that was paused and resumes has
     /// already stopped sending.
     static let localLeaseDuration = Duration.seconds(4)
-    /// The time for which this process's renewals must have succeeded before it fences others.
-    /// After a failover all processes seem late, and each renews within 2.5 s: pauses and attempts
+    /// The time for which this server's renewals must have succeeded before it fences others.
+    /// After a failover all servers seem late, and each renews within 2.5 s: pauses and attempts
     /// to connect take at most a second, plus `renewalInterval`. Less than `leaseDuration`, so
-    /// that a process that has just started or resumed takes over as soon as another one.
+    /// that a server that has just started or resumed takes over as soon as another one.
     static let fencingDelay = Duration.seconds(4)
     /// The number of renewals between deletions of old ends.
     private static let trimInterval = 300
@@ -44,7 +44,7 @@ final class ServerMembership: Sendable {
     }
 
     let options: StoreOptions
-    /// Called from any thread when this process may take over leases of others.
+    /// Called from any thread when this server may take over leases of others.
     private let onFreed: @Sendable () -> Void
     let database: ConnectionPool
     let announcements: Announcements
@@ -74,10 +74,10 @@ final class ServerMembership: Sendable {
         self.state = Mutex(State(assigned: assigned))
     }
 
-    /// The process's number, which is never assigned again. Changes after the process was fenced.
+    /// The server's number, which is never assigned again. Changes after the server was fenced.
     var number: Int64 { self.state.withLock { $0.assigned.number } }
 
-    /// Whether this process may send pushes that it leased under the number; `false` if it was not
+    /// Whether this server may send pushes that it leased under the number; `false` if it was not
     /// renewed in time.
     var isAlive: Bool { self.lease.term != nil }
 
@@ -100,21 +100,21 @@ final class ServerMembership: Sendable {
         self.lease.end(isFinal: true)
     }
 
-    /// Ends the lease, so that other processes may take over its pushes.
+    /// Ends the lease, so that other servers may take over its pushes.
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
-        // After a failure, others fence this process some seconds later.
+        // After a failure, others fence this server some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
-        // Not through `announcements`, which may send some milliseconds later, after the
-        // connections are closed. If the message is lost, the others find the leases at their next
-        // poll.
+        // The message does not go through `announcements`, which may send some milliseconds later,
+        // after the connections are closed. If it is lost, the others find the leases at their
+        // next poll.
         let message = ServerMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.notify, message.description)
     }
 
-    /// Handles a message of another process, and returns it; `nil` if the text is not such a
+    /// Handles a message of another server, and returns it; `nil` if the text is not such a
     /// message.
     func receive(_ text: String) -> ServerMessage? {
         guard let message = ServerMessage(text), message.sender != self.number, self.options.mayExchange() else {
@@ -125,18 +125,18 @@ final class ServerMembership: Sendable {
         return message
     }
 
-    /// Announces new pushes to other processes, which may have to send them.
+    /// Announces new pushes to other servers, which may have to send them.
     func announce(workIn lanes: Set<String>) {
         let lanes = lanes.intersection(self.options.announcedLanes)
         if !lanes.isEmpty { self.announcements.add(.work(lanes), from: self.number) }
     }
 
-    /// Announces to other processes that their event streams have events to repeat.
+    /// Announces to other servers that their event streams have events to repeat.
     func announceEvents() {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Records that this process has fenced others, and announces it, so that each lane checks for
+    /// Records that this server has fenced others, and announces it, so that each lane checks for
     /// work immediately.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
@@ -169,7 +169,7 @@ final class ServerMembership: Sendable {
     }
 
     private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // A process that was paused, perhaps together with the others, counts the time from now
+        // A server that was paused, perhaps together with the others, counts the time from now
         // on.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
@@ -183,7 +183,7 @@ final class ServerMembership: Sendable {
             return (state.assigned.number, .now - since >= Self.fencingDelay, state.renewals == 0)
         }
         if isCurrent { self.lease.extend(until: start + Self.localLeaseDuration) }
-        // After a failure a later renewal or another process trims.
+        // After a failure a later renewal or another server trims.
         if mayTrim { self.database.control(Self.trimEnds) { _ in } }
         guard mayFence else { return self.wait() }
         self.database.control(Self.fenceLate, number) { outcome in
@@ -224,7 +224,7 @@ final class ServerMembership: Sendable {
             guard case .success(let rows) = outcome, let row = rows.first,
                 let assigned = try? AssignedNumber(row, since: start)
             else { return self.recordRenewal(at: start, false) }
-            // Only a read after joining counts: a process that changed its key earlier has not
+            // Only a read after joining counts: a server that changed its key earlier has not
             // seen this one.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
@@ -252,12 +252,12 @@ final class ServerMembership: Sendable {
     }
 }
 
-/// The number that a process was assigned when it joined, and the ends it has read since.
+/// The number that a server was assigned when it joined, and the ends it has read since.
 struct AssignedNumber: Sendable {
     let number: Int64
-    /// When the process asked to join, by its own clock.
+    /// When the server asked to join, by its own clock.
     let start: ContinuousClock.Instant
-    /// The number up to which the process has evicted ended credentials.
+    /// The number up to which the server has evicted ended credentials.
     var seen: Int64
 
     /// Decodes the row that `ServerMembership.insertServer` returns.

@@ -3,9 +3,9 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Pushes whose device had no event stream at the process that tried to send them.
+/// Pushes whose device had no event stream at the server that tried to send them.
 extension PostgreSQLStore {
-    /// Makes pushes due at once if their device has a stream by now, here or in another process;
+    /// Makes pushes due at once if their device has a stream by now, here or in another server;
     /// the others are parked.
     ///
     /// Must be the first in its transaction: it locks the counters of the devices' users, so that
@@ -24,7 +24,7 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // If this process is the holder, the row may belong to a stream that has just ended.
+            // If this server is the holder, the row may belong to a stream that has just ended.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement

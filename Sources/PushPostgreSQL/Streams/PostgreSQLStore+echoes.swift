@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Repeats, at the event streams of this process, events that another process has sent to streams
+/// Repeats, at the event streams of this server, events that another server has sent to streams
 /// of the same devices.
 extension PostgreSQLStore {
     /// The poll interval, for events whose announcement is lost.
@@ -41,14 +41,14 @@ extension PostgreSQLStore {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }
 
-    /// Marks the streams of devices that are open at several processes. The counters of the
+    /// Marks the streams of devices that are open at several servers. The counters of the
     /// devices' users must be locked.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }
 
     /// Removes the mark of streams here whose devices have no stream elsewhere any more, as after
-    /// another process has died.
+    /// another server has died.
     func unmarkShared() async throws {
         let number = self.membership.number
         var rows = try await self.read(Self.loneSharedStreams, number).map {
@@ -71,9 +71,10 @@ extension PostgreSQLStore {
         let push: DuePush
         let notification: NotificationID
         let device: DeviceHandle
+        let isLook: Bool
     }
 
-    /// The events that other processes have sent to devices with a stream here, and that the
+    /// The events that other servers have sent to devices with a stream here, and that the
     /// streams here did not get.
     private func findEchoes() async throws -> [Echo] {
         let rows = try await self.read(Self.settledElsewhere, self.membership.number, self.echoes.start)
@@ -88,7 +89,8 @@ extension PostgreSQLStore {
             guard let number = try row.optionalInteger(3), let id = NotificationID(rawValue: number) else { continue }
             let push = DuePush(notification: number, device: device)
             guard self.echoes.begin(push, at: try row.integer(4)) else { continue }
-            echoes.append(Echo(push: push, notification: id, device: handle))
+            let isLook = try row.optionalText(5).map { Lane(stored: $0).isOfLooks } ?? false
+            echoes.append(Echo(push: push, notification: id, device: handle, isLook: isLook))
         }
         self.echoes.record(readAt: date, shared: shared)
         return echoes
@@ -96,7 +98,8 @@ extension PostgreSQLStore {
 
     private func send(_ echo: Echo) async {
         // The client of a stream that has ended reconnects, and reports what it has received.
-        if await self.options.streams.deliver(echo.notification, to: echo.device) == .full {
+        let delivery = await self.options.streams.deliver(echo.notification, isLook: echo.isLook, to: echo.device)
+        if delivery == .full {
             self.echoes.giveBack(echo.push)
         }
     }
@@ -123,10 +126,10 @@ extension PostgreSQLStore {
         """
 
     /// Always returns a row with the time. Finds pushes that streams have accepted, of devices
-    /// that have a stream at this process and another one. Omits pushes accepted before the stream
+    /// that have a stream at this server and another one. Omits pushes accepted before the stream
     /// here was opened, except in the last two seconds before.
     static let settledElsewhere = """
-        select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at
+        select \(DatabaseClock.now), s.device, d.id, x.notification_id, x.settled_at, x.lane
         from (select 1) as one
         left join stream s on s.node = $1 and s.is_shared
         left join device d on d.number = s.device

@@ -4,9 +4,9 @@ internal import PushStore
 extension PostgreSQLStore {
     /// How long the first end of a stream waits for others to share its transaction.
     private static let gathering = Duration.milliseconds(100)
-    /// The interval between checks whether this process has another number.
+    /// The interval between checks whether this server has another number.
     private static let interval = Duration.seconds(1)
-    /// The numbers of intervals between searches for rows of fenced processes, and between
+    /// The numbers of intervals between searches for rows of fenced servers, and between
     /// comparisons of all rows with the open streams.
     private static let (fencedEvery, allEvery) = (5, 60)
 

@@ -39,7 +39,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Deletes the rows of fenced processes, and parks the pushes that were enqueued for their
+    /// Deletes the rows of fenced servers, and parks the pushes that were enqueued for their
     /// devices.
     package func removeStreamsOfFencedServers() async throws {
         while true {
@@ -50,7 +50,7 @@ extension PostgreSQLStore {
     }
 
     /// Compares all rows with the streams that are open here. Adds missing rows, as after this
-    /// process was fenced and has another number, and deletes leftover rows, such as those of
+    /// server was fenced and has another number, and deletes leftover rows, such as those of
     /// deleted devices.
     package func compareStreams() async throws {
         var (last, here): (Int64, Set<DeviceHandle>) = (.min, [])
@@ -76,7 +76,7 @@ extension PostgreSQLStore {
         row.handle.map(self.options.streams.isListening) ?? false
     }
 
-    /// Deletes rows, unless a stream of theirs is open here by now or their process lives.
+    /// Deletes rows, unless a stream of theirs is open here by now or their server lives.
     ///
     /// A stream is added to the hub before it locks its user's counter to write its row. So under
     /// this lock, the hub has every stream whose row is already written.
@@ -115,7 +115,7 @@ extension PostgreSQLStore {
         select \(streamRows) where s.node in (select number from node where is_fenced) order by s.device limit $1
         """
 
-    /// The rows of this process, and of processes whose numbers no longer count.
+    /// The rows of this server, and of servers whose numbers no longer count.
     static let rowsAfter = """
         select \(streamRows) where s.device > $1 and (s.node = $2 or s.node <> all \(StreamHolder.activeServers))
         order by s.device, s.node limit $3
@@ -126,8 +126,8 @@ extension PostgreSQLStore {
             and (node <> all \(StreamHolder.activeServers) or (node = $3 and device = any($2::int8[])))
         """
 
-    /// A time no later than the streams of other processes, which may have been opened while this
-    /// process had no number.
+    /// A time no later than the streams of other servers, which may have been opened while this
+    /// server had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

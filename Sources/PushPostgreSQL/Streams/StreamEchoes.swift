@@ -2,8 +2,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that the event streams of this process have received, of devices that also have a
-/// stream at another process. One of the processes sends a push, and the other repeats it. Any
+/// The pushes that the event streams of this server have received, of devices that also have a
+/// stream at another server. One of the servers sends a push, and the other repeats it. Any
 /// thread may use it.
 final class StreamEchoes: Sendable {
     private struct State {
@@ -21,14 +21,14 @@ final class StreamEchoes: Sendable {
     private static let limit = 100_000
 
     private let state = Mutex(State())
-    /// Set when another process has announced events to repeat.
+    /// Set when another server has announced events to repeat.
     let signal = Signal()
 
     /// The time from which a search reads settled pushes, in milliseconds.
     var start: Int64 { self.state.withLock { state in state.lastLook.map { $0 - Self.overlap } ?? .min } }
 
     /// Records a search at the database's time `date`, and the devices that have streams at
-    /// several processes.
+    /// several servers.
     func record(readAt date: Int64, shared: Set<Int64>) {
         self.state.withLock { state in
             state.shared = shared
@@ -51,7 +51,7 @@ final class StreamEchoes: Sendable {
     }
 
     /// Records pushes that the streams here have received, before others can see it. Returns
-    /// whether other processes must repeat them.
+    /// whether other servers must repeat them.
     func record(_ pushes: [DuePush], at date: Int64) -> Bool {
         for push in pushes { _ = self.begin(push, at: date) }
         return self.state.withLock { state in pushes.contains { state.shared.contains($0.device) } }

@@ -1,21 +1,21 @@
 internal import PostgreSQL
 internal import PushStore
 
-/// The process that has a device's event stream, and so sends the pushes of the streams' lanes to
+/// The server that has a device's event stream, and so sends the pushes of the streams' lanes to
 /// it.
 ///
 /// A transaction that changes rows of streams first locks the counter of changes of the device's
 /// user. A transaction that parks a push because it has found no stream locks the counter before
 /// it searches. So whichever comes second sees the other's changes.
 enum StreamHolder {
-    /// The numbers of the processes whose rows count.
+    /// The numbers of the servers whose rows count.
     static let activeServers = "(array(select number from node where not is_fenced))"
 
-    /// The number of the process that has the stream of the device of a push, here called `p`;
+    /// The number of the server that has the stream of the device of a push, here called `p`;
     /// null if none has.
     static let ofPush = holder(of: "p.device")
 
-    /// Chooses the process with the newest stream: a client that has reconnected elsewhere may
+    /// Chooses the server with the newest stream: a client that has reconnected elsewhere may
     /// have left a dead stream.
     static func holder(of device: String) -> String {
         """
@@ -31,7 +31,7 @@ enum StreamHolder {
         _ = try await tx.query(Self.counters, users)
     }
 
-    /// The processes that have streams of these devices, by device; devices without a stream are
+    /// The servers that have streams of these devices, by device; devices without a stream are
     /// left out.
     static func all(_ tx: WriteTransaction, of devices: [Int64]) async throws -> [Int64: Int64] {
         if devices.isEmpty { return [:] }

@@ -24,8 +24,8 @@ struct KeyLookup {
         }.joined(separator: " and ")
     }
 
-    /// The same by plain equality. The values must be columns of one row: then the planner cannot
-    /// drop a column and join by the others.
+    /// The condition as plain equality. The values must be columns of one row: then the planner
+    /// cannot drop a column and join by the others.
     func equality(_ table: String, _ row: String, _ values: [String: String] = [:]) -> String {
         self.columns.map { "\(table).\($0) = \(values[$0] ?? "\(row).\($0)")" }.joined(separator: " and ")
     }

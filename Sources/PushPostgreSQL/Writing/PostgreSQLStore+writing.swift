@@ -4,15 +4,30 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The runs of a transaction, at most, if another process extends its chain of the audit.
+    /// The runs of a transaction, at most, if another server extends its chain of the audit.
     private static let maximumRuns = 4
 
     /// Runs a transaction that writes, again after a serialization failure, and throws
     /// `StoreError`.
     ///
     /// Rethrows errors of the body that are not the database's. If the transaction ends
-    /// credentials, it returns when all processes have evicted them from their caches.
+    /// credentials, it returns when all servers have evicted them from their caches.
     func write<Value: Sendable>(
+        _ traits: TransactionTraits = [],
+        _ body: @Sendable (WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await self.measuringCommit { try await self.writeUnmeasured(traits, body) }
+    }
+
+    /// Runs a write of one caller, and leaves a span of it.
+    func measuringCommit<Value>(_ body: () async throws -> Value) async rethrows -> Value {
+        let span = self.options.spans?.beginCommit()
+        defer { if let span { self.options.spans?.endCommit(span, of: "postgresql") } }
+        return try await body()
+    }
+
+    /// Does the same as `write`, without a span: for a write of several callers.
+    func writeUnmeasured<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
     ) async throws -> Value {

@@ -45,7 +45,7 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(sql, values: values)
     }
 
-    /// The same with the values in an array.
+    /// Runs a statement whose values are in an array.
     func query(_ sql: String, values: [any Bindable]) async throws -> Rows {
         try await self.transaction.query(sql, values: values)
     }
@@ -95,7 +95,7 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.writes = writes }
     }
 
-    /// Makes all processes evict credentials before `write` returns.
+    /// Makes all servers evict credentials before `write` returns.
     func end(_ end: CredentialLease.End) {
         self.pending.withLock { $0.ends.append(end) }
     }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// The end of a chain of the audit, which a writer adds to.
 struct AuditHead: Sendable, Hashable {
     let chain: Int64
-    /// The number of this process when it took the chain.
+    /// The number of this server when it took the chain.
     let server: Int64
     let link: AuditLink
 }
@@ -12,7 +12,7 @@ struct AuditHead: Sendable, Hashable {
 /// The number under which one transaction at a time writes: its rows of the tally, and its chain
 /// of the audit.
 final class WriterSlot: Sendable {
-    /// Two processes that share rows of the tally only wait for each other, so a few numbers
+    /// Two servers that share rows of the tally only wait for each other, so a few numbers
     /// suffice.
     private static let servers: Int64 = 64
     private static let slots: Int64 = 64
@@ -32,7 +32,7 @@ final class WriterSlot: Sendable {
         self.state.withLock { $0 = head }
     }
 
-    /// Leaves the chain, which another process may have extended.
+    /// Leaves the chain, which another server may have extended.
     func forget() {
         self.state.withLock { $0 = nil }
     }
@@ -42,7 +42,7 @@ final class WriterSlot: Sendable {
     }
 }
 
-/// The slots of this process, about as many as transactions run at the same time.
+/// The slots of this server, about as many as transactions run at the same time.
 final class WriterSlots: Sendable {
     private struct State {
         var free: [WriterSlot] = []

@@ -24,7 +24,8 @@ struct AuditTrail: Sendable {
     }
 
     func append(_ draft: AuditDraft, to db: Database) throws {
-        let entry = try self.chain.sealed(draft, after: try self.notes.newestAuditEntry ?? self.last(db))
+        let last = try self.notes.newestAuditEntry ?? Self.last(db) ?? Self.start(db)
+        let entry = try self.chain.sealed(draft, after: last)
         try db.run(
             prepared: "insert into audit (number, at, entry, chain) values (?, ?, ?, ?)",
             entry.link.number,
@@ -40,47 +41,49 @@ struct AuditTrail: Sendable {
     ///
     /// Returns the number of deleted entries, at most `limit`.
     func trim(_ db: Database, before date: Date, limit: Int) throws -> Int {
-        let last = try Row.fetchOne(
-            db.cachedStatement(
-                sql: """
-                    select number, chain, count(*) over () from (
-                        select number, chain, at from audit order by number limit ?2)
-                    where at < ?1 order by number desc limit 1
-                    """
-            ),
-            arguments: [date.milliseconds, limit]
-        )
+        let last = try db.first(
+            prepared: """
+                select number, chain, count(*) over () from (
+                    select number, chain, at from audit order by number limit ?2)
+                where at < ?1 order by number desc limit 1
+                """,
+            date.milliseconds,
+            limit
+        ) { AuditLink($0) }
         guard let last else { return 0 }
-        let link = try AuditLink(number: last[0], code: last[1])
-        try db.execute(
-            sql: "update audit_start set number = ?, chain = ?, mac = ?",
-            arguments: [link.number, link.code, self.chain.mac(ofStart: link)]
+        try db.run(
+            prepared: "update audit_start set number = ?, chain = ?, mac = ?",
+            last.number,
+            last.code,
+            self.chain.mac(ofStart: last)
         )
-        try db.execute(sql: "delete from audit where number <= ?", arguments: [link.number])
-        return db.changesCount
+        return try db.run(prepared: "delete from audit where number <= ?", last.number)
     }
 
     /// The link that the first entry is chained to; `nil` if it was changed after `trim` wrote it.
     func start(_ db: Database) throws -> AuditLink? {
-        guard let row = try Row.fetchOne(db, sql: "select number, chain, mac from audit_start") else { return nil }
-        let link = try AuditLink(number: row[0], code: row[1])
-        return try link.number == 0 || row[2] == self.chain.mac(ofStart: link) ? link : nil
+        let start = try db.first(prepared: "select number, chain, mac from audit_start") {
+            (link: AuditLink($0), mac: $0.data(2))
+        }
+        guard let start else { return nil }
+        return start.link.number == 0 || start.mac == self.chain.mac(ofStart: start.link) ? start.link : nil
     }
 
-    private func last(_ db: Database) throws -> AuditLink {
-        let newest = try db.first(prepared: "select number, chain from audit order by number desc limit 1") {
-            AuditLink(number: $0.integer(0), code: $0.data(1))
-        }
-        if let newest { return newest }
-        return try db.first(prepared: "select number, chain from audit_start") {
-            AuditLink(number: $0.integer(0), code: $0.data(1))
-        } ?? AuditLink(number: 0, code: Data())
+    /// The link that the first entry is chained to, unchecked.
+    static func start(_ db: Database) throws -> AuditLink {
+        try db.first(prepared: "select number, chain from audit_start") { AuditLink($0) }
+            ?? AuditLink(number: 0, code: Data())
+    }
+
+    /// The link of the newest entry; `nil` in an empty table.
+    static func last(_ db: Database) throws -> AuditLink? {
+        try db.first(prepared: "select number, chain from audit order by number desc limit 1") { AuditLink($0) }
     }
 }
 
-extension SealedAuditEntry {
-    /// Reads a row of `number, at, entry, chain`.
-    init(_ row: Row) throws {
-        self.init(at: try row[1], entry: try row[2], link: AuditLink(number: try row[0], code: try row[3]))
+extension AuditLink {
+    /// Reads the columns `number, chain`.
+    fileprivate init(_ row: borrowing DirectRow) {
+        self.init(number: row.integer(0), code: row.data(1))
     }
 }

@@ -10,17 +10,16 @@ extension SQLiteReader {
 
     package func auditEntries(before number: Int64?, limit: Int) throws(StoreError) -> [AuditEntry] {
         try self.read { db in
-            try Row.fetchAll(
-                db.cachedStatement(
-                    sql: "select number, at, entry, chain from audit where number < ? order by number desc limit ?"
-                ),
-                arguments: [number ?? .max, limit]
-            ).map { try self.audit.chain.opened(SealedAuditEntry($0)) }
+            try db.all(
+                prepared: "select number, at, entry, chain from audit where number < ? order by number desc limit ?",
+                number ?? .max,
+                limit
+            ) { try self.audit.chain.opened(SealedAuditEntry($0)) }
         }
     }
 
     package func lastAuditNumber() throws(StoreError) -> Int64 {
-        try self.read { try Int64.fetchOne($0, sql: "select max(number) from audit") ?? 0 }
+        try self.read { try AuditTrail.last($0)?.number ?? 0 }
     }
 
     package func auditFault() throws(StoreError) -> AuditFault? {
@@ -41,21 +40,17 @@ extension SQLiteReader {
     }
 
     private func checkPage(_ db: Database, after start: AuditLink) throws -> Check {
-        let rows = try Row.fetchAll(
-            db.cachedStatement(
-                sql: "select number, at, entry, chain from audit where number > ? order by number limit 1000"
-            ),
-            arguments: [start.number]
-        )
-        if rows.isEmpty { return .end }
+        let entries = try db.all(
+            prepared: "select number, at, entry, chain from audit where number > ? order by number limit 1000",
+            start.number
+        ) { try SealedAuditEntry($0) }
+        if entries.isEmpty { return .end }
         var link = start
-        for row in rows {
-            let number: Int64 = try row[0]
-            // A column of another type is a fault of its row, as in `sealed`.
-            guard let sealed = try? SealedAuditEntry(row), self.audit.chain.isGenuine(sealed, after: link) else {
-                return .fault(AuditFault(number: number))
+        for entry in entries {
+            guard self.audit.chain.isGenuine(entry, after: link) else {
+                return .fault(AuditFault(number: entry.link.number))
             }
-            link = sealed.link
+            link = entry.link
         }
         return .genuine(last: link)
     }

@@ -17,7 +17,7 @@ extension SQLiteStore {
         }
     }
 
-    /// Does the same for work that returns whether it did anything.
+    /// Runs work in a transaction, and appends the record to the audit if the work did anything.
     func write(
         by record: AuditRecord?,
         _ body: @escaping @Sendable (Database) throws -> Bool

@@ -113,8 +113,8 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
 
     // MARK: - Private
 
-    /// In seconds: longer than a fetch takes, and the longest time that other callers may wait for
-    /// a report.
+    /// The longest wait for a running read, in seconds: a fetch takes less, and other callers may
+    /// wait this long for a report.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {

@@ -28,15 +28,13 @@ enum Schema {
 
     /// The migrations that were applied to the database.
     static func applied(_ db: Database) throws -> AppliedMigrations {
-        let columns = try String.fetchAll(db, sql: "select name from pragma_table_info('migration')")
+        let columns = try db.all(prepared: "select name from pragma_table_info('migration')") { $0.text(0) }
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
         // A table without hashes is from before hashes existed: the SQL of its migrations is
         // unknown, and counts as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
-        let rows = try Row.fetchAll(db, sql: "select name, \(hash) from migration")
-        return AppliedMigrations(
-            hashes: Dictionary(try rows.map { (try $0[0] as String, try $0[1] as Data) }) { first, _ in first }
-        )
+        let rows = try db.all(prepared: "select name, \(hash) from migration") { ($0.text(0), $0.data(1)) }
+        return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })
     }
 
     private static func run(_ migration: Migration, on db: Database) throws {
@@ -46,16 +44,19 @@ enum Schema {
         let result = Result {
             try db.inTransaction(.immediate) {
                 try db.execute(sql: migration.sql)
-                if let row = try Row.fetchOne(db, sql: "pragma foreign_key_check") {
-                    let (table, parent): (String, String) = (try row[0], try row[2])
+                if let (table, parent) = try db.first(
+                    prepared: "pragma foreign_key_check",
+                    decode: { ($0.text(0), $0.text(2)) }
+                ) {
                     throw StoreError.failed(
                         reason:
                             "the migration \(migration.name) leaves a row of \(table) that belongs to none of \(parent)"
                     )
                 }
-                try db.execute(
-                    sql: "insert into migration (name, applied_at, hash) values (?, unixepoch(), ?)",
-                    arguments: [migration.name, migration.hash]
+                try db.run(
+                    prepared: "insert into migration (name, applied_at, hash) values (?, unixepoch(), ?)",
+                    migration.name,
+                    migration.hash
                 )
             }
         }

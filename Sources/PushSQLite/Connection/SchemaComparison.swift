@@ -52,7 +52,7 @@ enum SchemaComparison {
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }
         // The migrations in the order in which they ran, which decides the order of columns.
-        let names = try String.fetchAll(db, sql: "select name from migration order by rowid")
+        let names = try db.all(prepared: "select name from migration order by rowid") { $0.text(0) }
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
         if found == expected { return }
         let (added, missing) = (found.subtracting(expected).sorted(), expected.subtracting(found).sorted())
@@ -77,15 +77,16 @@ enum SchemaComparison {
         return objects
     }
 
-    /// Omits the statistics of `analyze`, in tables that can have no trigger.
+    /// Omits the statistics of `analyze`, in tables that can have no trigger, and comments, which
+    /// may differ between versions.
     private static func objects(_ db: Database) throws -> Set<Object> {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema
             where not (type = 'table' and name in ('sqlite_stat1', 'sqlite_stat4'))
             """
         return Set(
-            try Row.fetchAll(db, sql: sql).map { row in
-                Object(type: try row[0], name: try row[1], table: try row[2], sql: try row[3])
+            try db.all(prepared: sql) { row in
+                Object(type: row.text(0), name: row.text(1), table: row.text(2), sql: row.text(3).withoutComments)
             }
         )
     }

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import PushCore
 internal import PushStore
 internal import SQLite
 internal import Synchronization
@@ -32,7 +33,7 @@ final class Writer: Sendable {
         var checkpointsAt = Writer.usualLog
         /// The log's length, in pages, at which the next warning is due.
         var warnsOfLogAt = Writer.longLog
-        /// Why the last checkpoint failed; `nil` if it succeeded.
+        /// The reason why the last checkpoint failed; `nil` if it succeeded.
         var checkpointFailure: String?
     }
 
@@ -43,6 +44,7 @@ final class Writer: Sendable {
     let notes: TransactionNotes
     /// How long a request's work may wait before the writer refuses it.
     private let timeout: Duration
+    private let spans: SpanRecorder?
     let events: @Sendable (StoreEvent) -> Void
     let queue = DispatchQueue(label: "sealpost.writer")
     let commits = CommitCounter()
@@ -59,6 +61,7 @@ final class Writer: Sendable {
         space: DiskSpace,
         notes: TransactionNotes,
         timeout: Duration,
+        spans: SpanRecorder?,
         events: @escaping @Sendable (StoreEvent) -> Void
     ) throws {
         self.connection = connection
@@ -67,6 +70,7 @@ final class Writer: Sendable {
         self.space = space
         self.notes = notes
         self.timeout = timeout
+        self.spans = spans
         self.events = events
         try connection.exclusively { db in
             try self.log.watch(db)
@@ -74,7 +78,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// Why the writer has stopped; `nil` if it has not.
+    /// The reason why the writer has stopped; `nil` if it has not.
     var failure: String? { self.state.withLock { $0.failure } }
 
     /// Runs `body` in a transaction, together with other work, and returns once that is on the
@@ -88,7 +92,9 @@ final class Writer: Sendable {
         bytes: Int = 0,
         _ body: @escaping @Sendable (Database) throws -> Value
     ) async throws -> Value {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
+        let span = self.spans?.beginCommit()
+        defer { if let span { self.spans?.endCommit(span, of: "sqlite") } }
+        return try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Value, any Error>) in
             self.submit(
                 Job(
                     run: { db in

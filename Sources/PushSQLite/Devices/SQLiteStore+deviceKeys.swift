@@ -33,13 +33,20 @@ extension SQLiteStore {
                 // A user may have more devices than rows.
                 guard numbers.count <= limit else { return nil }
             }
-            return try numbers.sorted().compactMap { number in
+            return try numbers.sorted().compactMap { number -> DeviceKeyEntry? in
                 let request: SQL = """
                     select d.id, d.user_id, u.name, d.encryption_key from device d join user u on u.id = d.user_id
                     where d.number = \(number) and \(audience.audience.app.hasUser)
                     """
-                guard let row = try Row.fetchOne(db, request) else { return nil }
-                return try DeviceKeyEntry(id: row[0], user: row[1], name: row[2], key: row[3], sealing)
+                return try db.all(request) { row in
+                    try DeviceKeyEntry(
+                        id: row.text(0),
+                        user: row.integer(1),
+                        name: row.data(2),
+                        key: row.optionalText(3),
+                        sealing
+                    )
+                }.first
             }
         }
     }

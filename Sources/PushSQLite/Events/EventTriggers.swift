@@ -37,6 +37,7 @@ struct EventTriggers {
         return """
             event_of_settlement after update of settled_at on main.delivery
             when old.settled_at is null and new.settled_at is not null and new.state in (\(states))
+                and new.lane not like '%\(Lane.lookSuffix)'
             begin
                 insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason) values (
                     new.settled_at, case new.state \(cases) end, new.notification_id, new.device, new.user_id,
@@ -50,7 +51,8 @@ struct EventTriggers {
     private var deletion: String? {
         guard self.kinds.contains(.expired) else { return nil }
         return """
-            event_of_deletion after delete on main.delivery when old.settled_at is null
+            event_of_deletion after delete on main.delivery
+            when old.settled_at is null and old.lane not like '%\(Lane.lookSuffix)'
             begin
                 insert into event (at, kind, notification_id, device, user_id, platform, sender_id, reason) values (
                     coalesce(
@@ -97,12 +99,13 @@ struct EventTriggers {
 
     /// Stores a row that is not an event; the next event has its number plus one.
     private static func beginNumbers(_ db: Database, now: Date) throws {
-        try db.execute(
-            sql: """
+        try db.run(
+            prepared: """
                 insert into event (number, at, kind)
                 select ?1, ?2, 0 where ?1 > coalesce((select max(number) from event), 0)
                 """,
-            arguments: [EventNumbers.first(at: now), now.milliseconds]
+            EventNumbers.first(at: now),
+            now.milliseconds
         )
     }
 }

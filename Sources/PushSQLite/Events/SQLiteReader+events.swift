@@ -12,25 +12,22 @@ extension SQLiteReader {
         let start = number ?? 0
         return try self.read { db in
             // One row more than requested shows whether there are more.
-            let rows: [(number: Int64, event: PushEvent?)] =
+            let rows =
                 if let sender {
-                    try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) { row in
-                        let (number, event) = self.event(row)
-                        return (number, Self.mayRead(row, sender) ? event : nil)
+                    try db.all(prepared: Self.eventsOfSender, start, limit + 1, sender.id) {
+                        try StoredEvent($0, to: sender, self.sealing)
                     }
                 } else {
-                    try db.all(prepared: Self.allEvents, start, limit + 1, decode: self.event)
+                    try db.all(prepared: Self.allEvents, start, limit + 1) {
+                        try StoredEvent($0, to: nil, self.sealing)
+                    }
                 }
-            let hasMore = rows.count > limit
-            let shown = rows.prefix(limit)
-            let newest = try Self.value(db, "select coalesce(max(number), 0) from event")
-            let trimmed = try Self.value(db, "select trimmed from event_state")
             return EventPage(
-                events: shown.compactMap(\.event),
-                // A reader of few events of its own must not fall behind the deleted events.
-                end: hasMore ? shown.last?.number ?? start : max(start, newest),
-                hasMore: hasMore,
-                isTruncated: number.map { $0 < trimmed } ?? false
+                rows,
+                after: number,
+                limit: limit,
+                newest: try Self.value(db, "select coalesce(max(number), 0) from event"),
+                trimmed: try Self.value(db, "select trimmed from event_state")
             )
         }
     }
@@ -64,7 +61,7 @@ extension SQLiteReader {
 
     private static func events(where condition: String) -> String {
         """
-        select \(EventColumn.list) from event e
+        select \(StoredEvent.Column.list) from event e
         left join device v on v.number = e.device left join user u on u.id = e.user_id
         where e.number > ?1 and \(condition) order by e.number limit ?2
         """
@@ -77,53 +74,4 @@ extension SQLiteReader {
         """
 
     static let oldestEvent = "select at from event where number > ?1 and kind <> 0 order by number limit 1"
-
-    private static func mayRead(_ row: borrowing DirectRow, _ sender: User) -> Bool {
-        sender.mayRead(
-            eventOn: row.optionalText(EventColumn.platform),
-            of: row.optionalText(EventColumn.app).flatMap { AppName($0) },
-            fetchedBy: row.optionalText(EventColumn.userApps).map { Set(storedApps: $0) }
-        )
-    }
-
-    private func event(_ row: borrowing DirectRow) -> (number: Int64, event: PushEvent?) {
-        let number = row.integer(EventColumn.number)
-        // The reader skips a kind that only a later version knows.
-        guard let kind = PushEvent.Kind(code: row.integer(EventColumn.kind)) else { return (number, nil) }
-        let user = row.integer(EventColumn.user)
-        let event = PushEvent(
-            number: number,
-            at: Date(milliseconds: row.integer(EventColumn.at)),
-            kind: kind,
-            notification: NotificationID(rawValue: row.integer(EventColumn.notification)),
-            device: row.optionalText(EventColumn.device).flatMap { RegistrationID($0) },
-            // A damaged name must not keep all later events from the receiver.
-            user: row.isNull(EventColumn.name)
-                ? nil : try? self.sealing.username(row.data(EventColumn.name), ofUser: user),
-            platform: row.optionalText(EventColumn.platform),
-            reason: row.optionalText(EventColumn.reason)
-        )
-        return (number, event)
-    }
-}
-
-private enum EventColumn: Int32, SelectedColumn {
-    case number, at, kind, notification, device, user, name, platform, reason, app, userApps
-
-    var sql: String {
-        switch self {
-        case .number: "e.number"
-        case .at: "e.at"
-        case .kind: "e.kind"
-        case .notification: "e.notification_id"
-        case .device: "v.id"
-        case .user: "e.user_id"
-        case .name: "u.name"
-        case .platform: "e.platform"
-        case .reason: "e.reason"
-        // The value is null without the row.
-        case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
-        case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
-        }
-    }
 }

@@ -8,7 +8,7 @@ extension FileSpace {
     /// Makes the file able to shrink on request, if SQLite has not begun to write it; an existing
     /// database stays as it is.
     static func choose(_ db: Database) throws {
-        guard try Int.fetchOne(db, sql: "pragma auto_vacuum") != Self.incremental else { return }
+        guard try Self.value("auto_vacuum", db) != Self.incremental else { return }
         try db.execute(sql: "pragma auto_vacuum = incremental")
     }
 

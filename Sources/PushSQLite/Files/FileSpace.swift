@@ -20,10 +20,15 @@ struct FileSpace: Sendable, Equatable {
     /// Reads the counts, as the connection sees them, the log included. Throws `DatabaseError`.
     init(_ db: Database) throws {
         self.init(
-            pages: try Int.fetchOne(db, sql: "pragma page_count") ?? 0,
-            free: try Int.fetchOne(db, sql: "pragma freelist_count") ?? 0,
-            canShrink: try Int.fetchOne(db, sql: "pragma auto_vacuum") == Self.incremental
+            pages: try Self.value("page_count", db),
+            free: try Self.value("freelist_count", db),
+            canShrink: try Self.value("auto_vacuum", db) == Self.incremental
         )
+    }
+
+    /// The value of a pragma.
+    static func value(_ name: String, _ db: Database) throws -> Int {
+        try db.first(prepared: "pragma \(name)") { Int($0.integer(0)) } ?? 0
     }
 
     /// The value of `pragma auto_vacuum` with which a file shrinks on request.

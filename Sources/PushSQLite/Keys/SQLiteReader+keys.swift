@@ -5,7 +5,7 @@ extension SQLiteReader {
     package func countSealed() throws(StoreError) -> Int {
         try self.read { db in
             try SealedColumn.all.reduce(0) { count, column in
-                try count + (Int.fetchOne(db, sql: "select count(*) from \(column.table)") ?? 0)
+                try count + (db.first(prepared: "select count(*) from \(column.table)") { Int($0.integer(0)) } ?? 0)
             }
         }
     }

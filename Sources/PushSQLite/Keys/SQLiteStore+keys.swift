@@ -30,9 +30,10 @@ extension SQLiteStore {
         do {
             try await self.writer.write(.housekeeping) { db in
                 for (number, count) in seals {
-                    try db.execute(
-                        sql: "update data_key set seals = seals + ? where number = ?",
-                        arguments: [count, Int64(number)]
+                    try db.run(
+                        prepared: "update data_key set seals = seals + ? where number = ?",
+                        count,
+                        Int64(number)
                     )
                 }
             }

@@ -49,8 +49,8 @@ extension MovedTable {
         "device_push": Place(rows: "device_push t"),
         "confirmation": Place(rows: "confirmation t"),
         "notification": Place(rows: "notification t", values: ["sequence": Self.sequence]),
-        // A recall from many recipients is one number with the notification here, and a number
-        // with each of them there.
+        // SQLite stores the change number of a recall from many recipients once, with the
+        // notification; PostgreSQL stores it with each recipient.
         "recipient": Place(
             rows: "recipient t left join notification n on n.id = t.notification_id",
             values: [

@@ -14,16 +14,20 @@ struct MovedTo: Sendable {
 
     /// Reads the mark; `nil` if there is none, also in a database from before marks existed.
     init?(_ db: Database) throws {
-        guard try db.tableExists("moved"), let row = try Row.fetchOne(db, sql: "select place, at from moved") else {
-            return nil
+        let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
+        guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }
+        let moved = try db.first(prepared: "select place, at from moved") {
+            MovedTo(place: $0.text(0), at: Date(milliseconds: $0.integer(1)))
         }
-        self.init(place: try row[0], at: Date(milliseconds: try row[1]))
+        guard let moved else { return nil }
+        self = moved
     }
 
     func write(_ db: Database) throws {
-        try db.execute(
-            sql: "insert or replace into moved (id, at, place) values (1, ?, ?)",
-            arguments: [self.at.milliseconds, self.place]
+        try db.run(
+            prepared: "insert or replace into moved (id, at, place) values (1, ?, ?)",
+            self.at.milliseconds,
+            self.place
         )
     }
 }

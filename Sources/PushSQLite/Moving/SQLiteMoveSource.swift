@@ -32,7 +32,7 @@ package struct SQLiteMoveSource: MoveSource {
             self.connection = try Connection.readOnly(path: store.path)
             (self.moved, self.reserved) = try self.connection.read { db in
                 let moved = try MovedTo(db)
-                let reserved = try Int64.fetchOne(db, sql: "select reserved from change_number") ?? 0
+                let reserved = try db.first(prepared: "select reserved from change_number") { $0.integer(0) } ?? 0
                 return (moved.map { (to: $0.place, at: $0.at) }, reserved)
             }
         } catch {
@@ -48,8 +48,8 @@ package struct SQLiteMoveSource: MoveSource {
     package func count(of table: String) throws -> Int {
         guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
         return try self.connection.read { db in
-            try Int.fetchOne(db, sql: "select count(*) from (\(selection))", arguments: self.arguments(of: selection))
-                ?? 0
+            let count = SQL(sql: "select count(*) from (\(selection))", arguments: self.arguments(of: selection))
+            return try db.all(count) { Int($0.integer(0)) }.first ?? 0
         }
     }
 
@@ -68,11 +68,10 @@ package struct SQLiteMoveSource: MoveSource {
         try self.connection.read { db in
             var numbers: [NumberedColumn: Int64] = [:]
             for column in NumberedColumn.allCases {
-                numbers[column] = try Int64.fetchOne(
-                    db,
-                    sql: "select seq from sqlite_sequence where name = ?",
-                    arguments: [column == .account ? "user" : column.table]
-                )
+                numbers[column] = try db.first(
+                    prepared: "select seq from sqlite_sequence where name = ?",
+                    column == .account ? "user" : column.table
+                ) { $0.integer(0) }
             }
             return numbers
         }
@@ -93,12 +92,11 @@ package struct SQLiteMoveSource: MoveSource {
         try self.connection.read { db in
             var page: [MovedRow] = []
             page.reserveCapacity(table.pageRows)
-            try db.cachedStatement(sql: sql).rows(self.arguments(of: sql)).forEach { row in
+            try db.each(SQL(sql: sql, arguments: self.arguments(of: sql))) { row in
                 page.append(try row.values(of: table))
-                guard page.count == table.pageRows else { return true }
+                guard page.count == table.pageRows else { return }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
-                return true
             }
             if !page.isEmpty { try body(page) }
         }
@@ -113,13 +111,8 @@ package struct SQLiteMoveSource: MoveSource {
     /// both.
     private func auditChain() throws -> MovedRow {
         try self.connection.read { db in
-            let empty = AuditLink(number: 0, code: Data())
-            let start =
-                try Row.fetchOne(db, sql: "select number, chain from audit_start")
-                .map { AuditLink(number: try $0[0], code: try $0[1]) } ?? empty
-            let end =
-                try Row.fetchOne(db, sql: "select number, chain from audit order by number desc limit 1")
-                .map { AuditLink(number: try $0[0], code: try $0[1]) } ?? start
+            let start = try AuditTrail.start(db)
+            let end = try AuditTrail.last(db) ?? start
             return [
                 // No process has the number 0: the first process that writes takes over the chain.
                 .integer(0), .integer(0), .integer(end.number), .integer(start.number), .bytes(end.code),

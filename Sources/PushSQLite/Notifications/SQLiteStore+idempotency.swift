@@ -17,15 +17,6 @@ extension SQLiteStore {
         }
     }
 
-    /// The outcome of an earlier request with the same key; `nil` if this is the first.
-    static func earlierOutcome(_ db: Database, of request: IdempotentRequest, now: Date) throws -> PostOutcome? {
-        try db.first(
-            prepared: "select \(StoredRequest.Column.list) from idempotency where key = ? and created_at > ?",
-            request.key,
-            (now - IdempotentRequest.lifetime).milliseconds
-        ) { try StoredRequest($0).outcome(of: request) }
-    }
-
     /// Stores a request in the transaction of its notification, so that neither is stored without
     /// the other.
     static func record(

@@ -57,7 +57,7 @@ extension SQLiteStore {
     }
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
-        try await self.writer.write(.housekeeping) { [writer, changes] db in
+        let (next, users) = try await self.writer.write(.housekeeping) { [writer, changes] db in
             // The extra row gives the end of the next lease.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
                 (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
@@ -67,8 +67,10 @@ extension SQLiteStore {
                 guard let id = NotificationID(rawValue: lease.notification) else { continue }
                 if try Self.endLease(of: id, by: lease.user, db, changes, now: now) { writer.recordErasure() }
             }
-            return leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }
+            return (leases.dropFirst(ended.count).first.map { Date(milliseconds: $0.end) }, ended.map(\.user))
         }
+        for user in users { self.lookBook.record(LookOrder(user: user)) }
+        return next
     }
 
     static let nextLeases = """

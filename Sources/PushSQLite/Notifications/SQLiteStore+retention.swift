@@ -4,26 +4,35 @@ internal import SQLite
 
 extension SQLiteStore {
     package func deleteExpired(now: Date, page: Int) async throws -> Bool {
-        try await self.writer.write(.housekeeping) { [writer, removals] db in
+        let (hasMore, shown) = try await self.writer.write(.housekeeping) { [writer, removals] db in
             let expired = try db.all(prepared: Self.expired, now.milliseconds, page) { $0.integer(0) }
             if !expired.isEmpty {
                 writer.recordErasure()
                 removals.record(now)
             }
             var left = page
+            var shown: Set<Int64> = []
             for id in expired {
-                left -= try Self.delete(db, id, atMost: left)
-                if left <= 0 { return true }
+                left -= try Self.delete(db, id, atMost: left, &shown)
+                if left <= 0 { return (true, shown) }
             }
-            return expired.count == page
+            return (expired.count == page, shown)
         }
+        // Their devices may still show it.
+        for user in shown { self.lookBook.record(LookOrder(user: user)) }
+        return hasMore
     }
 
     static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
 
     /// Deletes a notification's rows, at most `limit`, and itself after the last; returns the
-    /// number of deleted rows.
-    private static func delete(_ db: Database, _ id: Int64, atMost limit: Int) throws -> Int {
+    /// number of deleted rows. Adds recipients who have neither read nor dismissed it to `shown`.
+    private static func delete(
+        _ db: Database,
+        _ id: Int64,
+        atMost limit: Int,
+        _ shown: inout Set<Int64>
+    ) throws -> Int {
         // The fan-out is deleted first, so that no further device gets the notification.
         try db.run(prepared: "delete from fanout where notification_id = ?", id)
         let rows = try db.all(
@@ -42,17 +51,19 @@ extension SQLiteStore {
         try tally.write(db)
         try Self.forgetCollapsing(db, id, devices: rows.map(\.device))
         if rows.count == limit { return limit }
-        let recipients = try db.run(
+        let recipients = try db.all(
             prepared: """
                 delete from recipient where notification_id = ?1 and user_id in (
                     select user_id from recipient where notification_id = ?1 order by user_id limit ?2)
+                returning user_id, read_at, dismissed_at
                 """,
             id,
             limit - rows.count
-        )
-        if rows.count + recipients == limit { return limit }
+        ) { (user: $0.integer(0), isOpen: $0.isNull(1) && $0.isNull(2)) }
+        shown.formUnion(recipients.filter(\.isOpen).map(\.user))
+        if rows.count + recipients.count == limit { return limit }
         try db.run(prepared: "delete from notification where id = ?", id)
-        return rows.count + recipients + 1
+        return rows.count + recipients.count + 1
     }
 
     /// Deletes the rows in which a notification is the newest of its collapse key for these

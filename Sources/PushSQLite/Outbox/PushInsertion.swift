@@ -13,6 +13,8 @@ struct Pusher: Sendable {
     /// Whether a device, named by its lane and registration id, cannot be reached until it
     /// connects by itself.
     let isAway: @Sendable (_ lane: String, _ device: String) -> Bool
+    /// The lanes whose devices get looks.
+    let looks: [String: LookPlan]
 }
 
 /// Inserts recipients and outbox rows for devices, one after the other, within one transaction.
@@ -141,8 +143,8 @@ struct PushInsertion {
             collapseID
         ) { (notification: $0.integer(0), sequence: $0.integer(1)) }
         if let last {
-            if last.notification == self.target.id { return true }
-            guard last.sequence <= self.target.sequence else { return false }
+            let replaces = self.target.replaces(last.notification, sequence: last.sequence)
+            guard replaces == true else { return replaces == nil }
             try self.cancel(last.notification, device, db)
         }
         try db.run(

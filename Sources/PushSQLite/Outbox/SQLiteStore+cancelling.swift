@@ -9,12 +9,12 @@ extension SQLiteStore {
     /// A push that is being sent cannot be stopped: it is not retried, and the provider's answer
     /// decides how it counts.
     static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
-        try db.execute(
-            literal: """
-                update delivery set is_withdrawn = 1, reason = \(reason)
-                where settled_at is null and state = 'sending' and \(condition)
-                """
-        )
+        try db.each(
+            """
+            update delivery set is_withdrawn = 1, reason = \(reason)
+            where settled_at is null and state = 'sending' and \(condition)
+            """
+        ) { _ in }
         try self.count(
             .cancelled,
             db,
@@ -63,7 +63,7 @@ extension SQLiteStore {
     /// these rows; returns their number.
     @discardableResult
     static func count(_ state: TallyState, _ db: Database, _ statement: SQL) throws -> Int {
-        let lanes = try String.fetchAll(db, statement)
+        let lanes = try db.all(statement) { $0.text(0) }
         var tally = TallyCount()
         for lane in lanes { tally.add(state, lane: lane) }
         try tally.write(db)

@@ -7,27 +7,28 @@ extension SQLiteStore {
     package func expandFanout(page: Int?, now: Date) async throws -> Int? {
         let (pusher, page) = (self.pusher, page ?? AudienceWalk.step)
         return try await self.writer.write(.housekeeping) { [writer] db in
-            guard let id = try Self.oldestFanout(db) else { return nil }
-            let broadcast: RunningBroadcast?
-            do {
-                broadcast = try RunningBroadcast(db, id, by: pusher)
-            } catch  where !(error is DatabaseError) {
-                try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
-                writer.recordSetAside(.broadcast(notification: id))
-                return 0
-            }
-            guard var broadcast, broadcast.isWanted(now) else {
+            guard var broadcast = try Self.oldestBroadcast(db) else { return nil }
+            let id = broadcast.notification.id
+            guard broadcast.notification.isWanted(now) else {
                 try Self.endFanout(db, id)
                 writer.recordErasure()
                 return 0
             }
-            var pushes = PushInsertion(broadcast.target, by: pusher, isBulk: true, now: now)
-            let (found, isLast) = try broadcast.walk.take(page, of: broadcast.target.audience, db)
+            let target: PushTarget
+            do {
+                target = try broadcast.target(pusher.sealing, pusher.tags)
+            } catch {
+                try db.run(prepared: "update fanout set is_set_aside = 1 where notification_id = ?", id)
+                writer.recordSetAside(.broadcast(notification: id))
+                return 0
+            }
+            var pushes = PushInsertion(target, by: pusher, isBulk: true, now: now)
+            let (found, isLast) = try broadcast.walk.take(page, of: target.audience, db)
             try pushes.insert(found, db)
             if isLast {
                 try Self.endFanout(db, id)
                 // All recipients may have taken the payload before the broadcast ended.
-                if broadcast.target.isReadOnce { try Self.eraseIfTaken(db, id) }
+                if target.isReadOnce { try Self.eraseIfTaken(db, id) }
                 writer.recordErasure()
             } else {
                 try db.run(
@@ -65,19 +66,39 @@ extension SQLiteStore {
             (found, isLast) = try walk.take(page, of: target.audience, db)
             try pushes.insert(found, db)
         }
-        if !isLast { try RunningBroadcast(target: target, walk: walk).insert(db, pusher.sealing) }
+        if !isLast { try Self.insertFanout(db, of: target, from: walk, pusher.sealing) }
         let reach = Reach(recipients: pushes.recipientCount, pushes: pushes.count, isComplete: isLast)
         return (reach, pushes.dueCount > 0 || !isLast)
     }
 
-    private static func oldestFanout(_ db: Database) throws -> Int64? {
+    private static func oldestBroadcast(_ db: Database) throws -> RunningBroadcast? {
         // Few broadcasts run at a time.
         try db.first(
             prepared: """
-                select f.notification_id from fanout f join notification n on n.id = f.notification_id
-                where not f.is_set_aside order by n.sequence, n.created_at limit 1
+                select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
+                where not t.is_set_aside order by n.sequence, n.created_at limit 1
                 """
-        ) { $0.integer(0) }
+        ) { try RunningBroadcast($0) }
+    }
+
+    /// Inserts a row, with the position from which the walk continues.
+    private static func insertFanout(
+        _ db: Database,
+        of target: PushTarget,
+        from walk: AudienceWalk,
+        _ sealing: Sealing
+    ) throws {
+        let audience = target.audience.audience
+        try db.run(
+            prepared: """
+                insert into fanout (notification_id, expressions, platforms, branch, cursor) values (?, ?, ?, ?, ?)
+                """,
+            target.id,
+            try sealing.seal(audience.expressions.map(\.description), in: .expressions(target.id)),
+            try audience.platformNames,
+            walk.branch,
+            walk.cursor
+        )
     }
 
     private static func endFanout(_ db: Database, _ id: Int64) throws {

@@ -17,7 +17,7 @@ extension SQLiteStore {
         let rows = try db.all(
             prepared: """
                 select notification_id, lane from delivery
-                where device = ? and settled_at is null and due_at is not null and state = 'queued' and lane <> ?
+                where device = ? and settled_at is null and due_at is not null and state = 'queued' and replace(lane, '\(Lane.lookSuffix)', '') <> ?
                 limit ?
                 """,
             device,
@@ -40,7 +40,8 @@ extension SQLiteStore {
         return rows.count
     }
 
-    /// Moves a queued push to another lane, where it is due at once.
+    /// Moves a queued push to another lane of devices, where it is due at once. A look moves to
+    /// that lane's looks.
     static func move(
         _ db: Database,
         notification: Int64,
@@ -50,6 +51,7 @@ extension SQLiteStore {
         now: Date,
         _ tally: inout TallyCount
     ) throws {
+        let new = Lane(stored: old).isOfLooks ? Lane(stored: new).ofLooks.description : new
         // The times that the old provider named do not apply to the new one.
         try db.run(
             prepared: """

@@ -19,7 +19,9 @@ extension SQLiteStore {
                 now: now
             )
             for key in try DueDelivery.keys(db, request, now: now) {
-                if let own = try leasing.lease(key, db, &tally) { leased.append(own) }
+                guard var own = try leasing.lease(key, db, &tally) else { continue }
+                if request.countsUnread { own.push.unread = try Self.countUnread(own, db, now: now) }
+                leased.append(own)
             }
             try tally.write(db)
             return leased
@@ -56,6 +58,27 @@ extension SQLiteStore {
         }
     }
 
+    /// The number of the user's unread notifications of the push's app.
+    private static func countUnread(_ delivery: LeasedDelivery, _ db: Database, now: Date) throws -> Int? {
+        try db.first(
+            prepared: Self.unread,
+            delivery.user,
+            delivery.push.notification.rawValue,
+            now.milliseconds,
+            UnreadCount.maximumExamined
+        ) { Int(clamping: $0.integer(0)) }
+    }
+
+    /// The cross join keeps the order: the newest changes are few.
+    static let unread = """
+        select count(*) from (
+            select notification_id, read_at, dismissed_at from recipient
+            where user_id = ?1 order by change desc limit ?4
+        ) r cross join notification n on n.id = r.notification_id
+        where r.read_at is null and r.dismissed_at is null and n.payload is not null and n.expires_at > ?3
+            and n.app is (select app from notification where id = ?2)
+        """
+
     static let reclaim = """
         update delivery indexed by delivery_by_lease set state = 'queued', due_at = ? where state = 'sending'
         """
@@ -75,64 +98,86 @@ private struct Leasing {
     func lease(_ key: DuePush, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
         do {
             let needsAcceptance = self.interval != nil || self.isProbe
-            let delivery = try DueDelivery.fetch(
-                db,
-                key,
-                needsAcceptance: needsAcceptance,
-                self.sealing,
-                self.alerts
-            )
-            return try delivery.flatMap { try self.lease($0, db, &tally) }
+            let due = try DuePushRow(db, key, needsAcceptance: needsAcceptance, self.sealing, self.alerts)
+            return try due.flatMap { try self.lease($0, db, &tally) }
         } catch let error as DatabaseError where !error.concernsAll {
             // A damaged row must not block the others, nor fail the next lease again.
-            try DueDelivery.settle(key, db, as: .failed, reason: PushReason.damaged, now: self.now)
-            tally.add(.failed, lane: self.lane.description)
+            try self.settle(key, as: .failed, reason: PushReason.damaged, db, &tally)
             self.writer.recordSetAside(.push(notification: key.notification, device: key.device))
             return nil
         }
     }
 
-    private func lease(_ delivery: DueDelivery, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
-        // A provider must never see an address at another provider.
-        if let lane = delivery.lane, lane != self.lane.description {
+    private func lease(_ due: DuePushRow, _ db: Database, _ tally: inout TallyCount) throws -> LeasedDelivery? {
+        let (delivery, key, lane) = (due.delivery, due.delivery.key, self.lane.description)
+        switch delivery.decision(in: lane, othersHaveKeys: false, now: self.now) {
+        case .send(let push):
+            switch try due.pace(self.interval, db, now: self.now) {
+            case .send:
+                try db.run(
+                    prepared: """
+                        update delivery set state = 'sending', attempts = attempts + 1
+                        where notification_id = ? and device = ?
+                        """,
+                    key.notification,
+                    key.device
+                )
+                return delivery.leased(push, isAddressKnown: self.isProbe && due.acceptedAt != nil)
+            case .wait(let date):
+                // The reason marks such a push: it is no longer needed once the device has
+                // fetched.
+                try self.postpone(key, until: date, db)
+            case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db, &tally)
+            }
+        case .move(let other):
             try SQLiteStore.move(
                 db,
-                notification: delivery.notification,
-                device: delivery.device,
-                from: self.lane.description,
-                to: lane,
+                notification: key.notification,
+                device: key.device,
+                from: lane,
+                to: other,
                 now: self.now,
                 &tally
             )
-            return nil
-        }
-        switch try delivery.decision(db, interval: self.interval, now: self.now) {
-        case .send(let push):
-            try db.run(
-                prepared: """
-                    update delivery set state = 'sending', attempts = attempts + 1 where notification_id = ? and device = ?
-                    """,
-                delivery.notification,
-                delivery.device
-            )
-            let state = DeliveryState(attempts: delivery.attempts &+ 1, expiresAt: push.expiresAt)
-            return LeasedDelivery(
-                device: delivery.device,
-                user: delivery.user,
-                push: push,
-                state: state,
-                isAddressKnown: self.isProbe && delivery.isAddressKnown
-            )
-        case .wait(let date):
-            // The reason marks such a push: it is no longer needed once the device has fetched.
-            try delivery.postpone(db, until: date, reason: PushReason.paced)
         case .settle(let state, let reason):
-            try delivery.settle(db, as: state, reason: reason, now: self.now)
-            tally.add(state, lane: self.lane.description)
+            try self.settle(key, as: state, reason: reason, db, &tally)
             if state == .failed, delivery.isDamaged {
-                self.writer.recordSetAside(.push(notification: delivery.notification, device: delivery.device))
+                self.writer.recordSetAside(.push(notification: key.notification, device: key.device))
             }
+        case .waitForKey: break
         }
         return nil
+    }
+
+    private func postpone(_ key: DuePush, until date: Date, _ db: Database) throws {
+        try db.run(
+            prepared: """
+                update delivery set state = 'queued', due_at = ?, reason = ? where notification_id = ? and device = ?
+                """,
+            date.milliseconds,
+            PushReason.paced,
+            key.notification,
+            key.device
+        )
+    }
+
+    private func settle(
+        _ key: DuePush,
+        as state: TallyState,
+        reason: String?,
+        _ db: Database,
+        _ tally: inout TallyCount
+    ) throws {
+        try db.run(
+            prepared: """
+                update delivery set state = ?, settled_at = ?, reason = ? where notification_id = ? and device = ?
+                """,
+            state.rawValue,
+            self.now.milliseconds,
+            reason,
+            key.notification,
+            key.device
+        )
+        tally.add(state, lane: self.lane.description)
     }
 }

@@ -4,22 +4,18 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// The number of notifications, and about the number of pushes, that one transaction sends:
-    /// few enough that a waiting post does not notice.
-    private static let (releaseLimit, releasePushes) = (100, 250)
-
     package func releaseScheduled(limit: Int?, now: Date) async throws -> Release {
-        let (pusher, limit) = (self.pusher, limit ?? Self.releaseLimit)
+        let (pusher, limit) = (self.pusher, limit ?? Release.limit)
         return try await self.writer.write(.delivery) { [writer] db in
             var release = Release()
             var senders: [Int64: SenderRight] = [:]
             var pushes = 0
-            for scheduled in try ScheduledNotification.due(db, limit: limit, now: now) where pushes < Self.releasePushes
-            {
-                let target: PushTarget
+            let due = try db.all(prepared: Self.due, now.milliseconds, limit) { try StoredTarget($0) }
+            for scheduled in due where pushes < Release.pushes {
+                let audience: HashedAudience
                 do {
-                    target = try scheduled.target(sequence: pusher.changes.next(), by: pusher)
-                } catch  where !(error is DatabaseError) {
+                    audience = try scheduled.audience(pusher.sealing, pusher.tags, in: .scheduled(scheduled.id))
+                } catch {
                     try db.run(
                         prepared: "update scheduled set is_set_aside = 1 where notification_id = ?",
                         scheduled.id
@@ -30,21 +26,54 @@ extension SQLiteStore {
                 try Self.unschedule(db, scheduled.id)
                 writer.recordErasure()
                 guard scheduled.isWanted(now), let id = NotificationID(rawValue: scheduled.id) else { continue }
-                let right = try senders[scheduled.sender] ?? SenderRight(db, of: scheduled.sender)
+                let right = try senders[scheduled.sender] ?? Self.right(of: scheduled.sender, db)
                 senders[scheduled.sender] = right
-                guard right.covers(target.audience) else {
+                guard right.covers(audience) else {
                     try Self.recallUnsent(db, scheduled.id, now: now)
                     release.refused.append(id)
                     continue
                 }
+                let target = scheduled.target(to: audience, sequence: pusher.changes.next())
                 let made = try Self.send(target, by: pusher, db, now: now)
                 release.sent.append(id)
                 release.hasWork = release.hasWork || made.hasWork
                 pushes += made.reach.pushes
             }
-            release.nextDue = try ScheduledNotification.nextDue(db)
+            release.nextDue = try Self.nextRelease(db)
             return release
         }
+    }
+
+    static let due = """
+        select \(StoredTarget.Column.list) from scheduled t cross join notification n on n.id = t.notification_id
+        where t.is_set_aside = 0 and t.due_at <= ? order by t.due_at, t.sequence limit ?
+        """
+
+    /// When the next notification is due; `nil`: no notification is scheduled.
+    static func nextRelease(_ db: Database) throws -> Date? {
+        try db.first(prepared: Self.firstDue) { Date(milliseconds: $0.integer(0)) }
+    }
+
+    static let firstDue = "select due_at from scheduled where is_set_aside = 0 order by due_at limit 1"
+
+    static func schedule(
+        _ notification: NewNotification,
+        at dueAt: Date,
+        sequence: Int64,
+        _ sealing: Sealing,
+        _ db: Database
+    ) throws {
+        let (audience, id) = (notification.audience, notification.id.rawValue)
+        try db.run(
+            prepared: """
+                insert into scheduled (notification_id, due_at, sequence, expressions, platforms) values (?, ?, ?, ?, ?)
+                """,
+            id,
+            dueAt.milliseconds,
+            sequence,
+            try sealing.seal(audience.expressions.map(\.description), in: .scheduled(id)),
+            try audience.platformNames
+        )
     }
 
     /// Deletes the row of a scheduled notification, if there is one.
@@ -65,15 +94,22 @@ extension SQLiteStore {
             now.milliseconds,
             target.id
         )
-        var recipients: Set<Int64> = []
-        var users = UserSearch()
+        var (recipients, search) = (Set<Int64>(), PostSearch(db, now: now))
         for user in target.audience.users {
-            // A user who was deleted since the post is skipped.
-            let id = try users.user(withKey: user.key, of: target.audience.audience.app, db)
-            guard let id, recipients.insert(id).inserted else { continue }
+            let named = try search.user(withKey: user.key)
+            guard let id = named?.id(in: target.audience.audience.app), recipients.insert(id).inserted else { continue }
             _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
         }
         return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
+    }
+
+    private static func right(of sender: Int64, _ db: Database) throws -> SenderRight {
+        try db.first(
+            prepared: "select role, name_key, apps from user where id = ? and disabled_at is null",
+            sender
+        ) {
+            SenderRight(role: $0.text(0), key: $0.data(1), apps: Set(storedApps: $0.optionalText(2)))
+        } ?? .nothing
     }
 
     /// Recalls a notification that was never sent.
@@ -83,39 +119,6 @@ extension SQLiteStore {
             now.milliseconds,
             id
         )
-    }
-}
-
-/// The audiences that the sender of a scheduled notification may send to at this moment.
-private enum SenderRight {
-    /// To everybody in these apps; `nil`: in all.
-    case everything(in: Set<AppName>?)
-    /// To itself, by the keyed hash of its name, in these apps.
-    case toItself(Data, in: Set<AppName>)
-    /// The user was deleted or disabled.
-    case nothing
-
-    init(_ db: Database, of sender: Int64) throws {
-        let found = try db.first(
-            prepared: "select role, name_key, apps from user where id = ? and disabled_at is null",
-            sender
-        ) { (role: Role(rawValue: $0.text(0)), key: $0.data(1), apps: Set(storedApps: $0.optionalText(2))) }
-        switch found {
-        case (.admin?, _, _)?: self = .everything(in: nil)
-        case (.publisher?, _, let apps)?: self = .everything(in: apps)
-        case (.device?, let key, let apps)?, (.viewer?, let key, let apps)?: self = .toItself(key, in: apps)
-        case (nil, _, _)?, nil: self = .nothing
-        }
-    }
-
-    func covers(_ audience: HashedAudience) -> Bool {
-        switch self {
-        case .everything(let apps): apps?.contains(audience.audience.app) ?? true
-        case .toItself(let key, let apps):
-            apps.contains(audience.audience.app) && audience.users.count == audience.audience.expressions.count
-                && audience.users.allSatisfy { $0.key == key }
-        case .nothing: false
-        }
     }
 }
 
@@ -131,7 +134,7 @@ extension SQLiteReader {
         try self.read { db in
             Schedule(
                 count: try db.first(prepared: "select count(*) from scheduled") { Int($0.integer(0)) } ?? 0,
-                firstDue: try ScheduledNotification.nextDue(db)
+                firstDue: try SQLiteStore.nextRelease(db)
             )
         }
     }

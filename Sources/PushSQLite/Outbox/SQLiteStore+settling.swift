@@ -37,10 +37,10 @@ private struct Batch {
         case .accepted(let providerID):
             // Stored only if the provider has an id of its own.
             let isOurs = providerID == delivery.push.attemptID.text
-            let isEnded = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
+            let lane = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
             // Deleting the device has settled the push already, and no new row may remain of the
-            // device.
-            guard isEnded else { return }
+            // device. A look does not delay the next notification.
+            guard let lane, !Lane(stored: lane).isOfLooks else { return }
             try db.run(
                 prepared: """
                     insert into device_push (device, accepted_at) values (?, ?)
@@ -77,7 +77,7 @@ private struct Batch {
         guard let handle = DeviceHandle(delivery.push.handle) else { return false }
         let hasMoved = try db.first(
             prepared: """
-                select v.handle_key <> ? or v.lane <> d.lane
+                select v.handle_key <> ? or v.lane <> replace(d.lane, '\(Lane.lookSuffix)', '')
                 from device v join delivery d on d.notification_id = ? and d.device = v.number
                 where v.number = ? and v.retired_at is null and v.claims_for is null
                 """,
@@ -88,7 +88,7 @@ private struct Batch {
         return hasMoved == true
     }
 
-    /// Settles a push; returns whether it was not settled before.
+    /// Settles a push; returns its lane if it was not settled before.
     @discardableResult
     private mutating func end(
         _ db: Database,
@@ -96,7 +96,7 @@ private struct Batch {
         _ state: TallyState,
         reason: String?,
         providerID: String?
-    ) throws -> Bool {
+    ) throws -> String? {
         let lane = try db.first(
             prepared: """
                 update delivery set state = ?, settled_at = ?, reason = ?, provider_id = ?
@@ -111,7 +111,7 @@ private struct Batch {
             delivery.device
         ) { $0.text(0) }
         if let lane { self.tally.add(state, lane: lane) }
-        return lane != nil
+        return lane
     }
 
     private mutating func requeue(
@@ -144,7 +144,7 @@ private struct Batch {
         let new = try db.first(
             prepared: "select lane from device where number = ? and lane <> ?",
             delivery.device,
-            row.lane
+            Lane(stored: row.lane).ofDevices.description
         ) { $0.text(0) }
         guard let new else { return }
         try SQLiteStore.move(

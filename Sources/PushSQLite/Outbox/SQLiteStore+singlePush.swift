@@ -11,10 +11,17 @@ extension SQLiteStore {
         now: Date
     ) async throws -> PushChangeOutcome {
         try await self.write { db in
-            guard let row = try Row.fetchOne(db, Self.find(push, now: now)) else { return .missing }
-            let outcome = change.outcome(for: try Self.standing(row), now: now)
+            let found = try db.first(
+                prepared: Self.find,
+                push.device.description,
+                push.notification.rawValue,
+                now.milliseconds,
+                push.sender
+            ) { (device: $0.integer(0), standing: Self.standing($0)) }
+            guard let found else { return .missing }
+            let outcome = change.outcome(for: found.standing, now: now)
             guard outcome == .done else { return outcome }
-            let (id, device): (Int64, Int64) = (push.notification.rawValue, try row["device"])
+            let (id, device) = (push.notification.rawValue, found.device)
             switch change {
             case .cancel:
                 try Self.cancel(
@@ -24,11 +31,13 @@ extension SQLiteStore {
                     now: now
                 )
             case .hasten:
-                try db.execute(
-                    literal: """
-                        update delivery set due_at = \(now.milliseconds)
-                        where notification_id = \(id) and device = \(device) and state = 'queued'
-                        """
+                try db.run(
+                    prepared: """
+                        update delivery set due_at = ? where notification_id = ? and device = ? and state = 'queued'
+                        """,
+                    now.milliseconds,
+                    id,
+                    device
                 )
             }
             return .done
@@ -39,21 +48,17 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    private static func standing(_ row: Row) throws -> PushStanding {
-        switch try row["state"] as String {
-        case "queued": .waiting(until: try (row["due_at"] as Int64?).map(Date.init(milliseconds:)))
-        case "sending": .sending(isCancelled: try row["is_withdrawn"])
+    private static func standing(_ row: borrowing DirectRow) -> PushStanding {
+        switch row.text(1) {
+        case "queued": .waiting(until: row.date(3))
+        case "sending": .sending(isCancelled: row.integer(2) != 0)
         case let state: .ended(DeliveryStage(rawValue: state) ?? .failed)
         }
     }
 
-    private static func find(_ push: SinglePush, now: Date) -> SQL {
-        """
+    private static let find = """
         select d.device, d.state, d.is_withdrawn, d.due_at
-        from notification n join device v on v.id = \(push.device.description)
-            join delivery d on d.notification_id = n.id and d.device = v.number
-        where n.id = \(push.notification.rawValue) and n.expires_at > \(now.milliseconds) and n.recalled_at is null
-            and (\(push.sender) is null or n.sender_id = \(push.sender))
+        from notification n join device v on v.id = ?1 join delivery d on d.notification_id = n.id and d.device = v.number
+        where n.id = ?2 and n.expires_at > ?3 and n.recalled_at is null and (?4 is null or n.sender_id = ?4)
         """
-    }
 }

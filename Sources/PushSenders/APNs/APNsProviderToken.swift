@@ -6,8 +6,8 @@ internal import Synchronization
 /// The provider token of one key: an ES256 JWT that is signed again every fifty minutes.
 ///
 /// Apple refuses a token after an hour, and one that is renewed more often than every twenty
-/// minutes. A `Mutex` rather than an actor: signing takes microseconds, and callers that arrive
-/// meanwhile wait for the one result.
+/// minutes. It uses a `Mutex` rather than an actor: signing takes microseconds, and callers that
+/// arrive meanwhile wait for the one result.
 final class APNsProviderToken: Sendable {
     static let lifetime: TimeInterval = 50 * 60
     static let shortestLifetime: TimeInterval = 20 * 60

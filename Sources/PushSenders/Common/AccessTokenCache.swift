@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The access token of one credential, fetched when needed and once for all waiting callers.
 ///
-/// While one caller renews a token that is still valid, the others keep using it. A `Mutex`, not
-/// an actor, because a cancelled waiter must leave the queue at once, and because a send then gets
-/// the token without suspending.
+/// While one caller renews a token that is still valid, the others keep using it. It uses a
+/// `Mutex`, not an actor, because a cancelled waiter must leave the queue at once, and because a
+/// send then gets the token without suspending.
 final class AccessTokenCache: Sendable {
     typealias Fetch = @Sendable () async throws(SendFailure) -> AccessToken
 

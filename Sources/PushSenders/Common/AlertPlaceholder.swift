@@ -23,15 +23,15 @@ package struct AlertPlaceholder: Sendable, Hashable {
     package init() {}
 
     /// The payload's member `aps`, as JSON; the members of a notification's alert replace those of
-    /// the placeholder.
-    func aps(_ alert: PushAlert?) -> String {
+    /// the placeholder. `unread` is the badge of a notification without one.
+    func aps(_ alert: PushAlert?, unread: Int? = nil) -> String {
         // A badge alone: without an alert, Apple shows nothing and does not start the extension,
         // so the extension has nothing to change.
         if let alert, let badge = alert.badge, alert.isBadgeAlone { return "{\"badge\":\(badge)}" }
         let titleKey = alert?[.titleKey] ?? self.titleKey
         let title = titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""
         let body = JSONText.quoted(alert?[.bodyKey] ?? self.bodyKey)
-        let badge = alert?.badge.map { ",\"badge\":\($0)" } ?? ""
+        let badge = (alert?.badge ?? unread).map { ",\"badge\":\($0)" } ?? ""
         let level = alert?[.interruptionLevel] ?? self.interruptionLevel?.rawValue
         let sound = (alert?[.sound] ?? self.sound).map(JSONText.quoted)
         let isCritical = level == InterruptionLevel.critical.rawValue

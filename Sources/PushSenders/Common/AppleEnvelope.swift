@@ -42,7 +42,7 @@ package enum AppleEnvelope: Sendable, Hashable {
     func aps(of push: Push) -> String {
         switch self {
         case .background: "{\"content-available\":1}"
-        case .alert(let placeholder): placeholder.aps(push.alert)
+        case .alert(let placeholder): placeholder.aps(push.alert, unread: push.unread)
         case .voip: "{}"
         }
     }

@@ -26,7 +26,7 @@ extension SendFailure {
     /// The delay before a retry to a host that only its device has named, and that has not
     /// answered.
     private static let namedHostDelay = Duration.seconds(60)
-    /// The same for a host that has answered with an error of its own.
+    /// The delay before a retry to such a host that has answered with an error of its own.
     private static let failingHostDelay = Duration.seconds(1)
 
     /// The failure of a call without an answer.

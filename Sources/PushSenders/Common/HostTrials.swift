@@ -19,7 +19,7 @@ struct HostTrials: Sendable {
 
     /// How long a host is not called after it has failed to answer.
     static let silentHostDelay = Duration.seconds(60)
-    /// The same while calls to other hosts use up the limit.
+    /// How long a host is not called while calls to other hosts use up the limit.
     static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)

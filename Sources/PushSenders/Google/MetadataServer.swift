@@ -34,8 +34,8 @@ enum MetadataServer {
         OutboundRequest(.get, url, headers: [.init("metadata-flavor", "Google")], timeout: timeout)
     }
 
-    /// Reads an answer. A server that does not name itself is another one, such as a captive
-    /// portal.
+    /// Reads an answer. An answer without the metadata server's own header is from another server,
+    /// such as a captive portal.
     static func token(_ response: OutboundResponse, now: Date) throws(SendFailure) -> AccessToken {
         guard response.header("metadata-flavor") == "Google" else {
             throw .unavailable(reason: "the answer is not the metadata server's")

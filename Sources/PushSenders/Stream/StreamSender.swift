@@ -10,9 +10,12 @@ package struct StreamSender: PushSender {
     private static let moment = Duration.seconds(1)
 
     private let hub: StreamHub
+    private let sendsLooks: Bool
 
-    package init(_ hub: StreamHub) {
+    /// `sendsLooks`: the pushes are looks.
+    package init(_ hub: StreamHub, sendsLooks: Bool = false) {
         self.hub = hub
+        self.sendsLooks = sendsLooks
     }
 
     package func send(_ push: Push) async throws(SendFailure) -> Acceptance {
@@ -22,7 +25,7 @@ package struct StreamSender: PushSender {
         } catch {
             throw .rejected(reason: "not a device handle")
         }
-        switch await self.hub.deliver(push.notification, to: device) {
+        switch await self.hub.deliver(push.notification, isLook: self.sendsLooks, to: device) {
         case .handedOver: return Acceptance(providerID: Acceptance.byStream)
         case .nobodyThere: throw .offline(reason: "no event stream is open")
         case .full: throw .deviceBusy(reason: "the event stream is full", retryAfter: Self.moment)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// The `Authorization` values of one key, one for each push service. Each is signed again only
 /// shortly before it expires.
 ///
-/// A `Mutex` rather than an actor: signing takes microseconds.
+/// It uses a `Mutex` rather than an actor: signing takes microseconds.
 final class VAPIDTokens: Sendable {
     /// Half of the lifetime that RFC 8292 section 2 allows, to tolerate clock skew.
     static let lifetime: TimeInterval = 12 * 3600

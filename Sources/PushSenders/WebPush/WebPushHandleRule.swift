@@ -12,8 +12,8 @@ package struct WebPushHandleRule: HandleRule {
     /// run a UnifiedPush server.
     package static let anyHost = "*"
 
-    /// The allowed push services; each is a lane of its own. Any host comes last, so that it takes
-    /// no device from a listed service.
+    /// The allowed push services; each is a lane of its own. The pattern for any host comes last,
+    /// so that it takes no device from a listed service.
     package let services: [HostPattern]
     private let expected: String
 

@@ -129,7 +129,7 @@ struct OriginPolicy: Sendable {
     ]
 
     private static let preflightFields: ResponseFields = [
-        .accessControlAllowHeaders: Self.taken.map(\.rawName).joined(separator: ", "),
+        .accessControlAllowHeaders: (Self.taken.map(\.rawName) + Self.tracing).joined(separator: ", "),
         // Two hours, the most that Chromium accepts.
         .accessControlMaxAge: "7200",
     ]
@@ -139,5 +139,13 @@ struct OriginPolicy: Sendable {
     private static let taken: [HTTPField.Name] = [
         .authorization, .contentType, .myToken, .acceptSignature, .requestID, .idempotencyKey, .prefer, .lastEventID,
         .ifMatch, .ifNoneMatch, .ifModifiedSince, .ifUnmodifiedSince,
+    ]
+
+    /// The fields that libraries for tracing add to each request of a page: W3C's, and those of
+    /// Sentry, Datadog, Zipkin, Elastic and New Relic. A browser blocks the whole request if one
+    /// of its fields is not allowed. The server reads `traceparent` only.
+    private static let tracing = [
+        "traceparent", "tracestate", "baggage", "sentry-trace", "x-datadog-trace-id", "x-datadog-parent-id",
+        "x-datadog-origin", "x-datadog-sampling-priority", "b3", "elastic-apm-traceparent", "newrelic",
     ]
 }

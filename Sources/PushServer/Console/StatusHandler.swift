@@ -82,7 +82,7 @@ struct StatusHandler: Handler {
                     .init("Failed", .number(tally?.failed ?? 0)),
                     .init("Expired", .number(tally?.expired ?? 0)),
                     .init("Cancelled", .number(tally?.cancelled ?? 0)),
-                    .init("HasSender", .bool(self.platforms.contains(lane.platform))),
+                    .init("HasSender", .bool(pauses.hasSender(for: lane, among: self.platforms))),
                     .init("Pause", pause.map(\.json) ?? .null),
                 ])
             )

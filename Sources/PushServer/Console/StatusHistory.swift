@@ -1,8 +1,9 @@
 package import Foundation
+internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// The counts of posts, pushes and fetches in the last hour, step by step. In memory only: a
+/// The counts of posts, pushes and fetches in the last hour, step by step. It is in memory only: a
 /// restart begins with none.
 ///
 /// Pushes are those of all servers that share the database; posts and fetches are those of this
@@ -50,7 +51,9 @@ package final class StatusHistory: Sendable {
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
             // If the tallies cannot be read now, the next step includes them.
-            if let tallies = try? await reader.tallies() { self.record(tallies.values, at: now()) }
+            // Looks are no notifications.
+            let tallies = try? await reader.tallies().filter { !Lane(stored: $0.key).isOfLooks }
+            if let tallies { self.record(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)
             // Shutdown interrupts the sleep; the loop's condition then ends the loop.
             try? await Task.sleep(for: .seconds(rest))

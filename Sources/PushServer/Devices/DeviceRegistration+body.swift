@@ -33,8 +33,9 @@ extension DeviceRegistration {
         )
     }
 
-    /// The member `Shared`; false if absent. Hints are keyed with the id, so nobody may be able to
-    /// guess it; ids that clients made up, as they once could, can be guessed.
+    /// The member `Shared`; false if absent. The registration id is the key of the account hints,
+    /// so it must be random. Earlier versions accepted ids that clients had made up: throws a
+    /// problem for such an id.
     private static func isShared(_ body: JSONBody, _ id: RegistrationID) throws(Problem) -> Bool {
         guard try body.bool("Shared") == true else { return false }
         guard id.isRandom else {
@@ -117,6 +118,6 @@ extension DeviceRegistration {
 }
 
 extension DeviceHandle {
-    /// Why a text is not a handle, for a problem's detail.
+    /// The reason why a text is not a handle, for a problem's detail.
     static let rule = "is not 1 to \(DeviceHandle.maximumLength) visible ASCII characters"
 }

@@ -69,8 +69,8 @@ struct DeviceTestHandler: Handler {
         }
     }
 
-    /// Why the lane sends nothing now; `nil` if it may send the push, in a paused lane as its
-    /// probe.
+    /// The reason why the lane sends nothing now; `nil` if it may send the push, in a paused lane
+    /// as its probe.
     ///
     /// Only administrators and viewers see the reason of a pause, which may be about other users'
     /// devices.

@@ -52,8 +52,8 @@ struct LocalBackupHandler: Handler {
         try await writer.write(line: answer)
     }
 
-    /// The result of the copy, once it has ended. A lock, since the copy runs in a task of its
-    /// own.
+    /// The result of the copy, once it has ended. A lock protects it, since the copy runs in a
+    /// task of its own.
     private final class Outcome: Sendable {
         let answer = Mutex<JSONValue?>(nil)
     }

@@ -68,7 +68,7 @@ extension LocalKeyHandler {
 /// Limits the rate of progress lines.
 private final class LinePace: Sendable {
     private static let interval = Duration.milliseconds(250)
-    // A lock, since the compiler cannot see that pages do not run concurrently.
+    // A lock protects it, since the compiler cannot see that pages do not run concurrently.
     private let last = Mutex(ContinuousClock.now)
 
     var isDue: Bool {

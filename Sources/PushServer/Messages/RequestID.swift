@@ -13,8 +13,9 @@ struct RequestID: Sendable, CustomStringConvertible {
     }
 
     private let source: Source
-    /// The client's trace that the request belongs to; `nil` if the field is missing or malformed.
-    let trace: TraceID?
+    /// The place of the request in a trace: as the client names it, or the request's own span;
+    /// `nil` without both, and if the client's field is malformed.
+    var trace: TraceContext?
 
     static let maximumBytes = 128
     /// The prefix of this process's ids: random, so that two processes never make the same id.
@@ -33,7 +34,7 @@ struct RequestID: Sendable, CustomStringConvertible {
         }
         // A repeated field is ignored: nobody knows which one is right.
         self.trace =
-            head.count(of: .traceParent) == 1 ? head[.traceParent].flatMap { TraceID(traceparent: $0) } : nil
+            head.count(of: .traceParent) == 1 ? head[.traceParent].flatMap { TraceContext(traceparent: $0) } : nil
     }
 
     /// Takes the next id of this process.
@@ -65,7 +66,7 @@ struct RequestID: Sendable, CustomStringConvertible {
     /// The fields that each line about the request has.
     var fields: Logger.Metadata {
         var fields: Logger.Metadata = ["request": "\(self.description)"]
-        if let trace { fields["trace"] = "\(trace)" }
+        if let trace { fields["trace"] = "\(trace.trace)" }
         return fields
     }
 

@@ -17,6 +17,7 @@ struct BatchPoster: Sendable {
     let idempotency: IdempotencyGuard
     let settings: ServerSettings
     let failures: FailureReport
+    let reports: ReportReader
 
     /// The parts of the batch's request that its processing needs apart from the event loop.
     struct Origin: Sendable {
@@ -222,6 +223,23 @@ struct BatchPoster: Sendable {
         return nil
     }
 
+    private func result(
+        of draft: Draft,
+        _ outcome: PostOutcome,
+        from origin: Origin
+    ) async -> Result<NotificationPoster.Posted?, Problem> {
+        do {
+            if case .unknownUser = outcome, origin.user.role == .admin {
+                try await self.reports.run { [poster] reader in
+                    try await poster.explain(outcome, of: draft.order.audience.app, to: origin.user, reader)
+                }
+            }
+            return .success(try self.poster.posted(draft.post.notification, outcome, from: origin.user))
+        } catch {
+            return .failure(self.failures.problem(of: error, in: origin.request))
+        }
+    }
+
     /// Stores drafts in one transaction. If it fails, each draft gets a transaction of its own, so
     /// that a faulty draft fails alone. `stop` is the problem that would refuse all further
     /// drafts.
@@ -237,10 +255,9 @@ struct BatchPoster: Sendable {
                 from: origin.user,
                 in: origin.request
             )
-            let results = zip(drafts, outcomes).map { draft, outcome in
-                Result { () throws(Problem) in
-                    try self.poster.posted(draft.post.notification, outcome, from: origin.user)
-                }
+            var results: [Result<NotificationPoster.Posted?, Problem>] = []
+            for (draft, outcome) in zip(drafts, outcomes) {
+                results.append(await self.result(of: draft, outcome, from: origin))
             }
             return (results, nil)
         } catch let error as StoreError where error.concernsAll || drafts.count == 1 {

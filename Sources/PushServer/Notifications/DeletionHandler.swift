@@ -9,6 +9,7 @@ struct DeletionHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
     let bodies: BodyCache
+    let looks: LookBook
 
     var routes: [Route] {
         [
@@ -102,6 +103,7 @@ struct DeletionHandler: Handler {
     ) async throws -> Bool {
         let record = try context.record(.dismiss, of: "\(id)")
         if try await self.store.dismiss(id, by: user.id, ifStill: mark, recording: record, now: context.now) {
+            self.looks.record(try LookOrder(context))
             return true
         }
         // Either the read mark changed after `expectation` read it, or the notification is gone.
@@ -119,6 +121,7 @@ struct DeletionHandler: Handler {
         let record = try context.record(.recall, of: "\(id)")
         guard try await self.store.recall(id, by: recaller, recording: record, now: context.now) else { return false }
         self.bodies.evict(id)
+        self.looks.record(recallOf: id)
         var last: Int64? = 0
         for _ in 0..<Self.pagesAtOnce {
             guard let device = last else { break }

@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Returns payloads, one for each request. A class, because every phone of a broadcast comes here:
-/// each request would reference-count all members of a struct.
+/// Returns payloads, one for each request. It is a class, because every phone of a broadcast comes
+/// here: each request would reference-count all members of a struct.
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications

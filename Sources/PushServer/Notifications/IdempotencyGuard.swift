@@ -77,7 +77,8 @@ struct IdempotencyGuard: Sendable {
         return Data(code.prefix(16))
     }
 
-    /// A lock, since all event loops use it; none of them suspends while it holds the lock.
+    /// A lock protects it, since all event loops use it; none of them suspends while it holds the
+    /// lock.
     private final class Running: Sendable {
         let keys = Mutex<Set<Data>>([])
     }

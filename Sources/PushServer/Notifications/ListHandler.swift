@@ -8,13 +8,13 @@ internal import SocketHTTP
 /// Lists notifications, so that a device gets all that it has missed in one round trip.
 struct ListHandler: Handler {
     let store: any NotificationStore & KeyStore
+    let looks: LookBook
     /// Builds the lists that take too long for an event loop.
     let pool: ListPool
     let tags: EntityTagMaker
     let cursors: CursorMaker
     let signer: AnswerSigner
     let settings: ServerSettings
-    let maxAge: Duration
     let startedAt: Date
 
     var routes: [Route] {
@@ -44,6 +44,7 @@ struct ListHandler: Handler {
         let key: [UInt8]?
         let head: RequestHead
         let user: User
+        let session: String?
         let quota: CallerQuota?
         let now: Date
         /// Whether the client prefers a compressed body.
@@ -71,6 +72,7 @@ struct ListHandler: Handler {
             key: try query["key"].map { Array($0.utf8) },
             head: head,
             user: user,
+            session: context.caller?.token?.prefix.description,
             quota: context.caller?.quota,
             now: context.now,
             prefersGzip: self.prefersGzip(head)
@@ -113,9 +115,18 @@ struct ListHandler: Handler {
             if request.head.method == .get {
                 let fetched = page.entries.filter { !$0.isGone && !$0.isReadOnce && !$0.isFetched }
                 self.store.recordFetches(of: fetched.map(\.id), by: request.user.id, now: request.now)
+                self.recordSync(page, request)
             }
             return response
         }
+    }
+
+    /// Records that the caller's devices know all changes, and need no look. Another
+    /// app's changes do not count.
+    private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
+        guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
+        guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
+        self.looks.record(LookSync(user: request.user.id, session: session, change: page.end))
     }
 
     private func payloads(of page: NotificationPage, _ key: [UInt8]?) throws -> [Data] {
@@ -201,7 +212,6 @@ struct ListHandler: Handler {
             // when they left it.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),
             prefersGzip: request.prefersGzip,
-            maxAge: self.maxAge,
             now: request.now
         )
     }

@@ -1,5 +1,5 @@
-internal import Foundation
-internal import PushCore
+package import Foundation
+package import PushCore
 
 /// Draws the ids of notifications: random, but ids of the same moment are close to each other.
 ///
@@ -11,20 +11,20 @@ internal import PushCore
 /// random. So an id reveals neither when it was assigned nor how many there are. Two ids reveal
 /// only that they were assigned within the same moment, which their readers can tell by their
 /// arrival.
-struct NotificationIDs: Sendable {
+package struct NotificationIDs: Sendable {
     private static let lowerBits = 16
     private static let moment: TimeInterval = 0.016
 
     private let bits: Int
 
     /// Ids are below 2^`bits`; if there are too few bits for both parts, all bits are random.
-    init(bits: Int) {
+    package init(bits: Int) {
         self.bits = bits
     }
 
     /// Draws an id; `nil` for the one number that is not an id, after which the caller draws
     /// again.
-    func draw(at now: Date) -> NotificationID? {
+    package func draw(at now: Date) -> NotificationID? {
         guard self.bits > Self.lowerBits + 8 else {
             return NotificationID(rawValue: .random(in: 1..<1 << self.bits))
         }

@@ -16,7 +16,6 @@ struct NotificationListView {
     let changedAt: Date?
     /// Whether the client prefers a compressed body.
     let prefersGzip: Bool
-    let maxAge: Duration
     let now: Date
 
     /// The length of the longest body that is not compressed, in bytes.
@@ -125,20 +124,8 @@ struct NotificationListView {
         fields.append(.eTag, tag.description)
         fields.append(lines: "Vary: Authorization, Accept-Encoding\r\n")
         let shown = self.page.entries.lazy.filter { !$0.isGone }
-        guard shown.allSatisfy({ $0.isStoredByClients && !$0.isReadOnce }) else {
-            fields.append(.cacheControl, "no-store")
-            return fields
-        }
-        // A cache must not outlive the notifications that it shows.
-        let end = shown.map(\.expiresAt).min() ?? .distantFuture
-        let left = max(0, Int64(min(end.timeIntervalSince(self.now), Double(Int32.max))))
-        let seconds = min(self.maxAge.components.seconds, left)
-        guard self.maxAge > .zero else {
-            fields.append(.cacheControl, "private, no-cache")
-            return fields
-        }
-        fields.append(.cacheControl, "private, max-age=\(seconds)")
-        fields.append(.expires, HTTPDate(self.now + TimeInterval(seconds)).description)
+        let isStored = shown.allSatisfy { $0.isStoredByClients && !$0.isReadOnce }
+        fields.append(.cacheControl, isStored ? "private, no-cache" : "no-store")
         return fields
     }
 }

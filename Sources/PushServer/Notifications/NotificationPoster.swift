@@ -141,7 +141,7 @@ struct NotificationPoster: Sendable {
     /// Throws a problem with the apps of a recipient who does not belong to the notification's.
     ///
     /// To senders who are not administrators such a recipient does not exist.
-    private func explain(
+    func explain(
         _ outcome: PostOutcome,
         of app: AppName,
         to sender: User,

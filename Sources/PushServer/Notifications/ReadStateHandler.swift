@@ -9,6 +9,7 @@ internal import SocketHTTP
 struct ReadStateHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
+    let looks: LookBook
 
     var routes: [Route] {
         [
@@ -42,7 +43,9 @@ struct ReadStateHandler: Handler {
             now: context.now
         )
         {
-        case .marked: return try await self.item(context, for: user)
+        case .marked:
+            if found.mark != (isRead ? .read : .unread) { self.looks.record(try LookOrder(context)) }
+            return try await self.item(context, for: user)
         case .missing: throw Problem(.notFound)
         case .changed: throw Problem(.preconditionFailed)
         }
@@ -66,7 +69,15 @@ struct ReadStateHandler: Handler {
         guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }
         let usable = try await self.visible.usable(ids, context)
         let read = try await self.store.markRead(usable, by: context.user.id, now: context.now)
+        if !read.isEmpty { self.looks.record(try LookOrder(context)) }
         return Response(uncached: .object([.init("Read", .array(read.map { .number($0.rawValue) }))]))
+    }
+}
+
+extension LookOrder {
+    /// A change that the caller has made.
+    init(_ context: RequestContext) throws {
+        self.init(user: try context.user.id, session: try context.token?.prefix.description)
     }
 }
 

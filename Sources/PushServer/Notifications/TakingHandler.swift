@@ -8,6 +8,7 @@ internal import SocketHTTP
 struct TakingHandler: Handler {
     let store: any NotificationStore
     let visible: VisibleNotifications
+    let looks: LookBook
 
     var routes: [Route] {
         [
@@ -23,7 +24,10 @@ struct TakingHandler: Handler {
         let id = try await self.visible.actionable(context)
         let record = try context.record(.confirm, of: "\(id)")
         switch try await self.store.take(id, by: context.user.id, recording: record, now: context.now) {
-        case .taken, .takenBefore: return .noContent
+        case .taken:
+            self.looks.record(try LookOrder(context))
+            return .noContent
+        case .takenBefore: return .noContent
         case .notFetched:
             throw Problem(.nothingToConfirm, "the notification has not been fetched; GET it first")
         case .notReadOnce:

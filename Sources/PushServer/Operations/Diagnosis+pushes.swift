@@ -4,13 +4,14 @@ internal import PushCore
 internal import PushStore
 
 extension Diagnosis {
-    /// Why a lane sends no pushes now; `nil` if it does.
+    /// The reason why a lane sends no pushes now; `nil` if it does.
     ///
-    /// `due`: when the push is due about which somebody asks. A paused lane does not send it
+    /// `due` is the time at which the explained push is due. A paused lane does not send it
     /// earlier.
     func obstacle(in lane: Lane, due: Date? = nil) -> (cause: Cause, text: String)? {
-        if !self.platforms.contains(lane.platform) {
-            return (.noSender, "the server has no sender for \(lane.platform)")
+        guard self.pauses.hasSender(for: lane, among: self.platforms) else {
+            let place = self.platforms.contains(lane.platform) ? lane.description : lane.platform
+            return (.noSender, "the server has no sender for \(place)")
         }
         guard let pause = self.pauses[lane] ?? nil else { return nil }
         let reason = pause.reason.isEmpty ? "" : ": \(pause.reason)"
@@ -32,7 +33,7 @@ extension Diagnosis {
         )
     }
 
-    /// Why a device has not confirmed its first or its new handle.
+    /// The reason why a device has not confirmed its first or its new handle.
     func explain(code push: DeliveryEntry, of device: DeviceEntry) -> Sentence {
         let subject = device.state == .requested ? "device \(device.id)" : "new handle of the device \(device.id)"
         let receiver = self.receivers[push.lane.platform] ?? push.lane.platform
@@ -97,7 +98,7 @@ extension Diagnosis {
 
     private func end(of push: DeliveryEntry) -> String { push.updatedAt.map { " at \($0.rfc3339)" } ?? "" }
 
-    /// Why a push is queued.
+    /// The reason why a push is queued.
     private func wait(of push: DeliveryEntry) -> (Cause, String) {
         if let (cause, text) = self.obstacle(in: push.lane, due: push.nextAttempt) {
             return (cause, "waits, because \(text)")

@@ -142,7 +142,8 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// Why a notification has no pushes yet, or none that count; empty if it is sent and valid.
+    /// The reason why a notification has no pushes yet, or none that count; empty if it is sent
+    /// and valid.
     private func explain(_ sent: Sent) -> [Sentence] {
         guard let times = sent.times else {
             let text = "Notification \(sent.id) is not stored: it never existed, or has expired and is deleted."
@@ -167,8 +168,8 @@ struct Diagnosis: Sendable {
         return []
     }
 
-    /// Why a device gets no pushes at all, or not at a new handle; empty if it is registered, and
-    /// has a sender.
+    /// The reason why a device gets no pushes at all, or not at a new handle; empty if it is
+    /// registered, and has a sender.
     private func explain(_ device: DeviceEntry) -> [Sentence] {
         let code = self.codes[device.place.number].map { self.explain(code: $0, of: device) }
         switch device.state {
@@ -187,7 +188,7 @@ struct Diagnosis: Sendable {
         }
     }
 
-    /// Why a registered device has no push of a notification that its user received.
+    /// The reason why a registered device has no push of a notification that its user received.
     private func missingPush(to device: DeviceEntry, of sent: Sent) -> Sentence? {
         guard case .registered(let platform, _, _, let tags) = device.state, let times = sent.times else { return nil }
         if device.createdAt > times.createdAt {

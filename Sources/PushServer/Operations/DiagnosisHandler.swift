@@ -46,7 +46,8 @@ struct DiagnosisHandler: Handler {
             try await Self.sentences(about: subject, id, diagnosis, reader)
         }
         guard let (kind, sentences) = found else {
-            throw Problem(.notFound, "there is no user, no device and no notification \(subject)")
+            // An expired notification leaves nothing that could tell it from one that never was.
+            throw Problem(.notFound, "there is no user, no device and no stored notification \(subject)")
         }
         return Response(
             uncached: .object([
@@ -80,6 +81,7 @@ struct DiagnosisHandler: Handler {
         }
         if let id = NotificationID(subject), notification == nil {
             var sent = try await Self.sent(id, reader)
+            if sent.times == nil { return nil }
             sent.recipient = try await reader.recipients(of: id, after: 0, limit: 1).first
             let pushes = try await reader.deliveries(of: id, after: 0, limit: Self.maximumPushes + 1)
             sent.pushes = Array(pushes.prefix(Self.maximumPushes))

@@ -55,6 +55,7 @@ package enum MetricName: String, CaseIterable, Sendable {
     case signIns = "sealpost_sign_ins_total"
     case requestsLimited = "sealpost_requests_limited_total"
     case logLinesDropped = "sealpost_log_lines_dropped_total"
+    case spansDropped = "sealpost_spans_dropped_total"
     case connections = "sealpost_connections"
     case connectionsRefused = "sealpost_connections_refused_total"
     case connectionsEvicted = "sealpost_connections_evicted_total"
@@ -136,6 +137,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .requestsLimited: "Requests refused because the user's quota was used up, by role."
         case .logLinesDropped:
             "Log lines dropped because the log's output (standard error or log.file) was blocked or full."
+        case .spansDropped:
+            "Spans dropped because the collector of tracing.endpoint did not accept them, or the queue was full."
         case .connections: "Open connections."
         case .connectionsRefused: "Connections refused because maxConnections or maxConnectionsPerAddress was reached."
         case .connectionsEvicted: "Idle connections closed to make room for new ones."
@@ -152,7 +155,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         case .deliveries, .pushRetries, .pauses, .eventsDelivered, .eventFailures, .eventsDropped, .auditEntries,
             .identityIgnored, .forwardedIgnored,
             .signIns, .requestsLimited, .writes, .receiptsDropped, .rowsSetAside, .databaseRetries,
-            .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .connectionsRefused, .connectionsEvicted,
+            .databaseConnectionsLost, .checkpointFailures, .logLinesDropped, .spansDropped, .connectionsRefused,
+            .connectionsEvicted,
             .requests, .processorTime:
             "counter"
         case .requestTime, .pushTime, .commitTime, .syncTime: "histogram"

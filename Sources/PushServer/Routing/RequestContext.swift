@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A request and its context, for the handler that answers it. A class, because many functions
-/// pass it on.
+/// A request and its context, for the handler that answers it. It is a class, because many
+/// functions pass it on.
 final class RequestContext {
     let request: Request
     /// The same id in the answer, in the log and in the audit.

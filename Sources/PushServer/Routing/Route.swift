@@ -36,8 +36,8 @@ protocol Handler: Sendable {
     var routes: [Route] { get }
 }
 
-/// A method and a path, with the callers that may use it and the code that answers. A class, so
-/// that a search copies no routes.
+/// A method and a path, with the callers that may use it and the code that answers. It is a class,
+/// so that a search copies no routes.
 final class Route: Sendable {
     let method: HTTPRequest.Method
     /// `{id}` stands for any one segment, and `{topic}` for another at the end.

@@ -16,7 +16,7 @@ package final class Authenticator: Sendable {
     /// `nil`: the server accepts only its own tokens.
     let issuer: Issuer?
     let cache = CredentialCache()
-    /// `nil`: no other process ends credentials, so cached ones are always valid.
+    /// `nil`: no other server ends credentials, so cached ones are always valid.
     private let lease: CredentialLease?
     let pool: HashingPool
     /// Guards each check of credentials that are not cached.
@@ -56,8 +56,8 @@ package final class Authenticator: Sendable {
         let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
         self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
         self.parameters = parameters
-        // The key survives restarts: otherwise a change of its time would show that a name is
-        // unknown.
+        // The key survives restarts. With another key the time of a refusal could change, which
+        // would show that the name is unknown.
         self.nameCode = KeyedHash(key: store.indexSecret.derive("unknown names"))
         self.lease?.onEnd { [cache] in cache.forget($0) }
     }
@@ -197,10 +197,10 @@ package final class Authenticator: Sendable {
         return user.passwordNumber == caller.user.passwordNumber
     }
 
-    /// Whether other processes end credentials, too.
+    /// Whether other servers end credentials, too.
     var receivesEnds: Bool { self.lease != nil }
 
-    /// Whether this process learns in time of all credentials that other processes end.
+    /// Whether this server learns in time of all credentials that other servers end.
     var isReceivingEnds: Bool { self.lease == nil || self.lease?.term != nil }
 
     /// Returns the caller. Without one, throws and counts a refusal.
@@ -254,7 +254,7 @@ package final class Authenticator: Sendable {
         Moment(epoch: self.cache.epoch(of: key), term: self.lease?.term)
     }
 
-    /// Caches a caller, unless its data may have changed since `start` without this process's
+    /// Caches a caller, unless its data may have changed since `start` without this server's
     /// knowledge.
     func remember(_ caller: Caller, for key: CredentialCache.Key, since start: Moment, now: Date) {
         if let lease { guard let term = start.term, lease.holds(term) else { return } }

@@ -3,8 +3,8 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// The user who calls, and the rights of the credentials. A class, so that caching one does not
-/// copy its parts.
+/// The user who calls, and the rights of the credentials. It is a class, so that caching one does
+/// not copy its parts.
 final class Caller: Sendable {
     let user: User
     /// `nil`: the caller is a process at the local admin socket, which has no account.

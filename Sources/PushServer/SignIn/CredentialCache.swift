@@ -25,8 +25,8 @@ final class CredentialCache: Sendable {
 
     private static let halfLife: TimeInterval = 150
     private let shards = (0..<shardCount).map { _ in Shard() }
-    /// Under a random key of its own, so that memory holds no hash from which somebody could guess
-    /// a password.
+    /// The hash with a random key of its own, so that memory holds no hash from which somebody
+    /// could guess a password.
     private let code = KeyedHash(key: SymmetricKey(size: .bits256))
 
     /// The key of a name and a password from an address; valid for the lifetime of the process.
@@ -74,7 +74,7 @@ final class CredentialCache: Sendable {
         for shard in self.shards { shard.state.withLock { $0.forget(.user(user)) } }
     }
 
-    /// Evicts credentials that another process has ended.
+    /// Evicts credentials that another server has ended.
     func forget(_ ends: [CredentialLease.End]) {
         for end in ends {
             switch end {
@@ -116,8 +116,8 @@ private struct ShardState {
     private static let maximumForgotten = 4096
 
     var entries = BoundedTable<CredentialCache.Key, Entry>(limit: Self.maximumEntries)
-    /// The epochs that began with an eviction. They are dropped as slowly as entries, so that each
-    /// outlives all entries from before it.
+    /// The epochs that began with an eviction. Each stays at least as long as the entries that are
+    /// older than it.
     private var forgotten = BoundedTable<Forgotten, Int>(limit: Self.maximumForgotten * 2)
     private var turnsAt = Date.distantPast
     /// Callers that were read before this epoch are not cached.

@@ -66,7 +66,7 @@ struct FailureCount: Sendable {
 extension FailureCount.Rule {
     /// For an account and one address: a guesser gets a few hundred guesses a day.
     static let pair = Self(free: 5, waits: 1...900, forgiveness: 1800)
-    /// The same for an address that has never signed in to an account under attack: one guess, and
+    /// For an account under attack, and one address that has never signed in to it: one guess, and
     /// long waits.
     static let stranger = Self(free: 0, waits: 60...900, forgiveness: 1800)
     /// For an account if the client's address is unknown. Its owner waits with everybody else, so
@@ -83,10 +83,10 @@ extension FailureCount.Rule {
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
     /// For an address: the accounts that it has failed on and never signed in to.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)
-    /// The same for a /56.
+    /// For the addresses of a /56, as for one address.
     static let site = Self(free: 60, waits: 1...900, forgiveness: 100)
-    /// The same for a /48. A carrier may share one among thousands of phones: more than may wait
-    /// for a hash at a time.
+    /// For the addresses of a /48, as for one address. A carrier may share one among thousands of
+    /// phones: more than may wait for a hash at a time.
     static let organisation = Self(free: 300, waits: 1...900, forgiveness: 20)
     /// Invalid credentials from an address that name no account: unknown tokens, certificates of
     /// unknown users. They cannot be guessed, and those of a whole office may expire on the same

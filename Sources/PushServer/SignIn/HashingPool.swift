@@ -14,8 +14,8 @@ final class HashingPool: Sendable {
         let refuse: @Sendable () -> Void
     }
 
-    /// Added to the priority, `setpriority(2)`: a tenth of the share of a loop that needs the same
-    /// core.
+    /// The nice value of `setpriority(2)`: the thread gets a tenth of the time of a loop that
+    /// needs the same core.
     private static let niceness: Int32 = 10
 
     private let queue: Mutex<HashingQueue<Job>>

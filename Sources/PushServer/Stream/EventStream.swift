@@ -70,7 +70,10 @@ struct EventStream: Sendable {
     ) async throws {
         var text: [UInt8] = []
         for event in events where !sent.contains(event.id) {
-            text.append(contentsOf: "id: \(event.id)\ndata: {\"secureId\":\"\(event.id)\"}\n\n".utf8)
+            // A look has a comment of the same length, so that `Last-Event-ID` stays a
+            // notification.
+            let name = event.isLook ? ":  " : "id:"
+            text.append(contentsOf: "\(name) \(event.id)\ndata: {\"secureId\":\"\(event.id)\"}\n\n".utf8)
             sent.append(event.id)
         }
         do {

@@ -2,7 +2,7 @@ internal import PushCore
 internal import PushStore
 
 extension StreamHub {
-    /// Makes the streams of users whose credentials another process has ended check again whether
+    /// Makes the streams of users whose credentials another server has ended check again whether
     /// they may continue.
     func revalidate(about ends: [CredentialLease.End]) {
         if ends.contains(.everything) { return self.revalidate(user: nil) }

@@ -36,7 +36,7 @@ package final class APNsDevices: Sendable {
         self.state.withLock { $0.origins[token.lowercased()] = Origin(environment: environment, topic: topic) }
     }
 
-    /// Does the same for all tokens with this prefix. Earlier prefixes, and tokens that are issued
+    /// Restricts all tokens with this prefix. Earlier prefixes, and tokens that are issued
     /// individually, have precedence.
     package func issue(beginningWith text: String, in environment: APNsEnvironment, topic: String) {
         let origin = Origin(environment: environment, topic: topic)

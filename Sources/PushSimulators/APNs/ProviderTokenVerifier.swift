@@ -12,8 +12,8 @@ package final class ProviderTokenVerifier: Sendable {
     private let keyID: String
     private let teamID: String
     /// Verified tokens with their time: a provider repeats one for most of an hour, and a check
-    /// costs more than the rest of a request. A lock, because the thread of each connection uses
-    /// it.
+    /// costs more than the rest of a request. A lock protects it, because the thread of each
+    /// connection uses it.
     private let known = Mutex<[String: Date]>([:])
     private static let knownLimit = 64
 

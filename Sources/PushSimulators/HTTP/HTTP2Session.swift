@@ -4,7 +4,7 @@ internal import CNghttp2
 /// into bytes.
 ///
 /// nghttp2 enforces the rules: flow control, header compression, lower-case names, limits on
-/// streams. On one thread only.
+/// streams. Use it on one thread only.
 final class HTTP2Session {
     /// A complete request, and the stream of its answer.
     struct Arrival {

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import Reactor
 
-/// One TCP connection of a simulator, and its faults. On its loop only.
+/// One TCP connection of a simulator, and its faults. Use it on its loop only.
 ///
 /// `@unchecked Sendable`: only tasks of that loop use it.
 final class SimulatedConnection: @unchecked Sendable {

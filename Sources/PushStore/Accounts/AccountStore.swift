@@ -46,7 +46,7 @@ extension AccountReader {
 ///
 /// A change on behalf of a caller is recorded in the audit, in the same transaction.
 package protocol AccountStore: Sendable {
-    /// `nil`: no other process ends credentials.
+    /// `nil`: no other server ends credentials.
     var lease: CredentialLease? { get }
 
     /// Adds a user of these apps; `false` if there is one of that name.
@@ -107,7 +107,7 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Adds a user of the usual app.
+    /// Adds a user of the default app.
     package func addUser(
         _ name: Username,
         role: Role,

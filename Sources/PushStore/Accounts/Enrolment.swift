@@ -15,7 +15,7 @@ package struct Enrolment: Sendable {
     package let scopes: Scopes
     package let session: NewSession
 
-    /// The scopes of the session that a code begins. Scopes have no name like the mark, so parsing
+    /// The scopes of the session that a code begins. No scope has a name like the mark, so parsing
     /// has dropped it.
     package static func scopes(of code: TokenGrant, for user: User) -> Scopes {
         code.scopes.intersection(user.role.scopes)

@@ -56,7 +56,7 @@ package struct IssuedAccount: Sendable, Hashable {
         )
     }
 
-    /// The column with the apps. Unlike the account's own column, it names the usual app, since
+    /// The column with the apps. Unlike the account's own column, it names the default app, since
     /// null has another meaning.
     package var storedApps: String? {
         self.rights.apps?.sorted().map(\.description).joined(separator: " ")

@@ -1,6 +1,6 @@
 package import PushCore
 
-/// The column `apps` of a user: names with blanks in between, or null for the usual app only.
+/// The column `apps` of a user: names with blanks in between, or null for the default app only.
 extension Set<AppName> {
     package init(storedApps text: String?) {
         guard let text else {
@@ -17,7 +17,7 @@ extension Set<AppName> {
 }
 
 extension AppName {
-    /// The column `app` of a notification: null for the usual app.
+    /// The column `app` of a notification: null for the default app.
     package var stored: String? { self == .usual ? nil : self.description }
 
     package init(stored text: String?) {

@@ -138,6 +138,23 @@ package struct SealedAuditEntry: Sendable, Hashable {
         self.entry = entry
         self.link = link
     }
+
+    /// The columns, in this order; SQLite names the last one `chain`.
+    package enum Column: Int32, SelectedColumn {
+        case number, at, entry, link
+
+        package var sql: String { "\(self)" }
+    }
+}
+
+extension SealedAuditEntry {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.init(
+            at: try row.integer(Column.at),
+            entry: try row.data(Column.entry),
+            link: AuditLink(number: try row.integer(Column.number), code: try row.data(Column.link))
+        )
+    }
 }
 
 extension AuditRecord {

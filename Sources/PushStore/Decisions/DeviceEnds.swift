@@ -10,8 +10,8 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 
     package let retired: [Group]
-    /// Claims to handles, which are deleted: a tombstone keeps an id, and nobody registers a
-    /// claim's.
+    /// Claims to handles, which are deleted. They leave no tombstone, because no client registers
+    /// with the id of a claim.
     package let claims: [Int64]
     package let records: [AuditRecord]
 

@@ -15,8 +15,8 @@ package struct RegistrationDecision: Sendable {
     let record: AuditRecord?
     let bounds: StorageBounds?
 
-    /// Why an id cannot be used. The text is the same if another account has the id or nobody, so
-    /// that guessing an id reveals nothing.
+    /// The reason why an id cannot be used. The text is the same if another account has the id or
+    /// nobody, so that guessing an id reveals nothing.
     static let notIssued = "the registration id was not issued to this user"
     static let registeredAgain = "the handle was registered again"
 

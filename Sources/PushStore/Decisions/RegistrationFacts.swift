@@ -17,8 +17,8 @@ package enum RegistrationQuestion: Sendable, Hashable {
     /// The claim with the number, if it is the device's.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// When the newest code after that time was pushed for the user, apart from as many newer
-    /// ones.
+    /// The time of one of the codes that were pushed for the user after `since`: the newest, or
+    /// the one that follows `skipping` newer ones.
     case pushAtLimit(since: Date, skipping: Int)
     /// How many devices the user has registered, at most `limit`.
     case deviceCount(butFor: Int64?, limit: Int)

@@ -95,7 +95,7 @@ package enum TopicOutcome: Sendable, Hashable {
 
 /// A registration that ended when another account registered its handle, as its owner sees it.
 package struct MovedDevice: Sendable, Hashable {
-    /// Why the device was retired; the answer to its next `PUT` has these words.
+    /// The reason why the device was retired; the answer to its next `PUT` has these words.
     package static let reason = "the handle was registered by another user"
 
     package let id: RegistrationID
@@ -134,7 +134,7 @@ package enum RegisterOutcome: Sendable, Hashable {
 }
 
 extension RegisteredDevice {
-    /// Why a device is retired after somebody has ended its session; the answer to its next `PUT`
-    /// has these words.
+    /// The reason why a device is retired after somebody has ended its session; the answer to its
+    /// next `PUT` has these words.
     package static let sessionEnded = "the session that registered it has ended"
 }

@@ -16,6 +16,35 @@ package struct DataKeyEntry: Sendable, Hashable {
         self.seals = seals
         self.checkValue = checkValue
     }
+
+    /// The rows of all keys in use, oldest first.
+    package static let all = "select \(Column.list) from data_key order by used_at, number"
+
+    package enum Column: Int32, SelectedColumn {
+        case number, usedSince, seals, checkValue
+
+        package var sql: String {
+            switch self {
+            case .number: "number"
+            case .usedSince: "used_at"
+            case .seals: "seals"
+            case .checkValue: "check_value"
+            }
+        }
+    }
+}
+
+extension DataKeyEntry {
+    /// `nil`: no key has such a number.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
+        self.init(
+            number: number,
+            usedSince: Date(milliseconds: try row.integer(Column.usedSince)),
+            seals: Int(clamping: try row.integer(Column.seals)),
+            checkValue: try row.data(Column.checkValue)
+        )
+    }
 }
 
 extension [DataKeyEntry] {
@@ -127,7 +156,7 @@ package protocol KeyStore: Sendable {
     /// `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in use.
     func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
-    /// Why the keyring's first key does not encrypt yet; `nil` if it does.
+    /// The reason why the keyring's first key does not encrypt yet; `nil` if it does.
     var keyWait: KeyWait? { get }
 
     /// Stores how many values were encrypted; if that fails, the next call counts them.

@@ -1,7 +1,7 @@
 package import Foundation
 
 /// Exchanges between servers the data that they need about each other's limits. A store that one
-/// process has alone has none.
+/// server has alone has none.
 package protocol LimitStore: Sendable {
     /// Stores this server's news, unless it is empty or was stored before, and returns the others'
     /// news.

@@ -83,7 +83,7 @@ package enum NumberedColumn: Sendable, Hashable, CaseIterable {
     }
 }
 
-/// Why a database was not moved, worded for the operator. The source is unchanged.
+/// The reason why a database was not moved, worded for the operator. The source is unchanged.
 package struct MoveFailure: Error, CustomStringConvertible {
     package let description: String
 

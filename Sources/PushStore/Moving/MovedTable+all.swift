@@ -45,7 +45,9 @@ extension MovedTable {
                     "retired_at",
                     "claims_for",
                     "environment_moves",
-                    "session_at"
+                    "session_at",
+                    "look_id",
+                    "look_at"
                 )
                 + C.booleans("is_shared")
         ),

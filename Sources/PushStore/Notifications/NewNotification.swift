@@ -12,8 +12,8 @@ package struct NewNotification: Sendable, Hashable {
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let priority: Push.Priority
-    /// The same for all pushes that replace one another; reveals nothing about the key from which
-    /// it was made.
+    /// An id that all pushes share which replace one another. It reveals nothing about the key
+    /// from which it was made.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date

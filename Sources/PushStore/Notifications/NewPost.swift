@@ -1,8 +1,9 @@
 package import Foundation
 package import PushCore
 
-/// A notification to be stored, with the other rows of the same transaction. A class, because the
-/// stores pass it between lists: copying a struct with so many members would retain each of them.
+/// A notification to be stored, with the other rows of the same transaction. It is a class,
+/// because the stores pass it between lists: copying a struct with so many members would retain
+/// each of them.
 package final class NewPost: Sendable {
     package let notification: NewNotification
     /// The notification's audience, with the store's hashes.

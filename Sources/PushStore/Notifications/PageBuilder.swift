@@ -61,8 +61,8 @@ package struct PageBuilder {
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // Before the maximum, the end stays: the row will be deleted, and the cursor at it would
-        // then be another one.
+        // The page's end does not move to an expired row, unless the page has its maximum of rows:
+        // once the row is deleted, the cursor of the same page would be another one.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

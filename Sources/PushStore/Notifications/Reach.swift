@@ -12,4 +12,7 @@ package struct Reach: Sendable, Hashable {
         self.pushes = pushes
         self.isComplete = isComplete
     }
+
+    /// Before the fan-out, or the release, has found anybody.
+    package static let none = Reach(recipients: 0, pushes: 0, isComplete: false)
 }

@@ -22,11 +22,11 @@ package struct StorageBounds: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The limit that a user who has sent this much would exceed with one more payload; `nil` if
-    /// it may be stored.
-    package func excess(notifications: Int, bytes: Int, adding payload: Int) -> StorageExcess? {
-        if notifications >= self.notifications { return .notifications }
-        return bytes > self.bytes - payload ? .bytes : nil
+    /// The limit that a user with this usage would exceed with one more payload; `nil` if it may
+    /// be stored.
+    func excess(_ usage: Usage, adding payload: Int) -> StorageExcess? {
+        if usage.notifications >= Int64(self.notifications) { return .notifications }
+        return usage.bytes > Int64(self.bytes - payload) ? .bytes : nil
     }
 }
 

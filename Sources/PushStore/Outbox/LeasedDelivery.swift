@@ -1,13 +1,13 @@
 internal import Foundation
 package import PushCore
 
-/// A push that this process has leased: no other process sends it until it is settled or this
-/// process ends.
+/// A push that this server has leased: no other server sends it until it is settled or this
+/// server ends.
 package struct LeasedDelivery: Sendable, Hashable {
     /// The device's number.
     package let device: Int64
     package let user: Int64
-    package let push: Push
+    package var push: Push
     package let state: DeliveryState
     /// Whether the address had an accepted push before. The store looks it up for probes; it is
     /// `false` for all others.
@@ -32,6 +32,13 @@ package struct LeasedDelivery: Sendable, Hashable {
     }
 }
 
+/// Limits of the count of a user's unread notifications.
+package enum UnreadCount {
+    /// The store examines so many of the user's latest changes, which takes less than a
+    /// millisecond.
+    package static let maximumExamined = 1000
+}
+
 /// The two queues of a lane.
 package enum Queue: Int, Sendable, CaseIterable {
     /// Notifications to few devices; they go first.
@@ -48,12 +55,21 @@ package struct LeaseRequest: Sendable, Hashable {
     /// The shortest time between two pushes to one device; only the latest of the pushes due
     /// meanwhile is sent. `nil`: none.
     package let interval: Duration?
+    /// Whether each push has the number of its user's unread notifications.
+    package let countsUnread: Bool
 
-    package init(_ limit: Int, from lane: Lane, _ queue: Queue, interval: Duration? = nil) {
+    package init(
+        _ limit: Int,
+        from lane: Lane,
+        _ queue: Queue,
+        interval: Duration? = nil,
+        countsUnread: Bool = false
+    ) {
         self.lane = lane
         self.queue = queue
         self.limit = limit
         self.interval = interval
+        self.countsUnread = countsUnread
     }
 }
 

@@ -128,6 +128,19 @@ package protocol OutboxStore: Sendable {
     /// meanwhile, goes to the device's present address.
     func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws
 
+    /// Enqueues pushes that tell devices to sync, in their lanes of looks; returns whether there
+    /// are any. Only devices in the lanes of `StoreOptions.looks` get them.
+    ///
+    /// `makeID` draws an id, as a notification's; `nil`: none, so the store asks again.
+    func enqueueLooks(
+        _ orders: [LookOrder],
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Bool
+
+    /// Cancels the looks of sessions' devices that wait, unless the user has newer changes.
+    func cancelLooks(of syncs: [LookSync], now: Date) async throws
+
     /// Expands the oldest running broadcast by one page; returns the number of pushes created, or
     /// `nil` if no broadcast runs.
     ///
@@ -147,7 +160,7 @@ package protocol OutboxStore: Sendable {
 }
 
 extension OutboxStore {
-    /// A process that has the store alone sends each probe.
+    /// A server that has the store alone sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
 
     /// Expands the oldest running broadcast by one page of the store's own size.

@@ -1,4 +1,4 @@
-/// Why pushes wait or have ended, as their senders see it.
+/// The reason why pushes wait or have ended, as their senders see it.
 package enum PushReason {
     /// The push waits until its device connects.
     package static let away = "no event stream is open"
@@ -11,6 +11,8 @@ package enum PushReason {
     /// The device has fetched all notifications that its push would announce.
     package static let fetched = "fetched by the device"
     package static let replaced = "replaced by a newer push with the same CollapseKey"
+    /// A more urgent look of the device takes its place.
+    package static let replacedLook = "replaced by a newer look"
     package static let replacedConfirmation = "replaced by a newer confirmation"
     /// An operator has cancelled this push alone.
     package static let cancelled = "cancelled by an operator"

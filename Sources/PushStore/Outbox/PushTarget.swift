@@ -34,4 +34,10 @@ package struct PushTarget: Sendable {
             audience: post.audience
         )
     }
+
+    /// Whether it takes the place of a device's last notification with its collapse key: the
+    /// device gets only the newest. `nil`: it is that one.
+    package func replaces(_ last: Int64, sequence: Int64) -> Bool? {
+        last == self.id ? nil : sequence <= self.sequence
+    }
 }

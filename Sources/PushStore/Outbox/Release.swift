@@ -3,6 +3,10 @@ package import PushCore
 
 /// The result of one pass over the scheduled notifications.
 package struct Release: Sendable, Hashable {
+    /// The number of notifications, and about the number of pushes, that one transaction releases:
+    /// few enough that concurrent posts are hardly delayed.
+    package static let (limit, pushes) = (100, 250)
+
     /// The notifications that were sent: they have recipients and pushes now.
     package var sent: [NotificationID] = []
     /// The notifications that were not sent, since their sender was deleted or may no longer send

@@ -3,6 +3,7 @@ import Foundation
 import PushAPI
 import PushApplication
 import PushCore
+import PushServer
 
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -42,7 +43,7 @@ struct TokenCommand: AsyncParsableCommand {
         func run() async throws {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
-                let lifetime = Duration.seconds(self.expiresIn ?? configuration.sessionExpiresIn)
+                let lifetime = self.expiresIn.map { .seconds($0) } ?? configuration.server.sessionLifetime
                 guard BearerToken.lifetime.contains(lifetime) else {
                     let seconds = BearerToken.lifetime.upperBound.components.seconds
                     throw ValidationError("a token's lifetime must be 1 to \(seconds) seconds")

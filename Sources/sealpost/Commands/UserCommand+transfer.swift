@@ -91,7 +91,7 @@ extension UserCommand {
         func run() async throws {
             try await reportingErrors(json: self.output.json, using: self.options.file) {
                 let configuration = try self.options.load()
-                let data = try self.read()
+                let data = try self.read().withoutByteOrderMark
                 let target = "\(LocalPaths.users)?dry=\(self.dryRun)&hashes=\(self.withHashes)"
                 let output = self.output
                 let counts = try await withAdministration(configuration) { administration in

@@ -86,7 +86,7 @@ struct InitAnswers {
     private static func absolute(_ path: String) -> String { URL(fileURLWithPath: path).standardized.path }
 }
 
-/// Why an answer is not valid; the question is asked again.
+/// The reason why an answer is not valid; the question is asked again.
 struct InitRefusal: Error, CustomStringConvertible {
     let description: String
 

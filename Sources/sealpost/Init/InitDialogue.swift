@@ -27,7 +27,7 @@ struct InitDialogue {
         }
     }
 
-    /// Does the same, but an empty answer means `none`.
+    /// Asks until an answer is valid; an empty one means `none`.
     func ask<Answer>(
         _ question: String,
         none: String,

@@ -66,6 +66,7 @@ struct Initialization {
             "Back up the files of keys in \(self.answers.keys), apart from the database: without the keys the database cannot be read.",
             "Start the server: sealpost serve --config \(self.file)",
             "Then \(signIn)",
+            "For a backend: sealpost user add NAME --role publisher --no-password, then sealpost token create NAME",
             "To wake phones, add senders to the configuration: docs/providers.md; then run sealpost doctor --config \(self.file)",
         ]
     }
@@ -81,21 +82,18 @@ struct Initialization {
 
     private var text: String {
         """
-        # The configuration of Sealpost, made by `sealpost init`. Every key that is not here has its default; config/sealpost.yaml,
-        # which is `man sealpost.yaml`, has all of them. `sealpost doctor` checks it. What it lacks to wake phones is a section
-        # `senders`.
+        # The configuration of Sealpost, made by `sealpost init`. Every key that is not here has its default; `man sealpost.yaml` has
+        # all keys. `sealpost doctor` checks the file. To wake phones, add senders, such as
+        #
+        # senders:
+        #   apns: {keyFile: AuthKey_ABC123DEFG.p8, teamID: DEF123GHIJ, topic: com.example.app}
+        #   fcm: {serviceAccount: service-account.json}
 
         server:
           listen: [\(Self.quoted(self.answers.listen))]
         \(self.tlsText)database: \(Self.quoted(self.answers.database))
-        # Back these two up, apart from the database: nobody has a second copy.
-        keyring: \(Self.quoted(self.answers.keys + "/keyring"))
-        signing:
-          keys: \(Self.quoted(self.answers.keys + "/signing-keys"))
-        # With a database of PostgreSQL only: copy it to each further server.
-        dayKeys: \(Self.quoted(self.answers.keys + "/day-keys"))
-        # With a database of PostgreSQL only: each server has its own, in a folder that the server may write to.
-        timeline: \(Self.quoted(self.answers.keys + "/timeline"))
+        # Back up this folder apart from the database: nobody has a second copy of the keys.
+        keys: \(Self.quoted(self.answers.keys))
 
         """
     }

@@ -149,11 +149,11 @@ enum AccountVectors {
         var answers: [(String, String, VectorExchange)] = [
             ("nobody", "ended", try await server.ask(.delete, device, user: nil)),
             ("another account has no such device", "waits", try await server.ask(.delete, device, user: "bob")),
-            ("the device has ended", "told", try await server.ask(.delete, device)),
-            ("the device had ended before", "told", try await server.ask(.delete, device)),
-            ("the device is not known", "told", try await server.ask(.delete, "/api/register/three")),
+            ("the device has ended", "done", try await server.ask(.delete, device)),
+            ("the device had ended before", "done", try await server.ask(.delete, device)),
+            ("the device is not known", "done", try await server.ask(.delete, "/api/register/three")),
         ]
-        for (name, user, outcome) in [("the session", "alice", "told"), ("another account's session", "bob", "waits")] {
+        for (name, user, outcome) in [("the session", "alice", "done"), ("another account's session", "bob", "waits")] {
             let session = try await server.fixture.send(.post, "/api/sessions", user: user)
             let token = try #require(try JSONValue(reading: session.body)["Token"]?.text)
             answers.append(

@@ -13,7 +13,7 @@ enum HistoryVectors {
                 .array([
                     try await self.firstPage(), try await self.severalPages(), try await self.changes(),
                     try await self.tombstonesOfTheUnseen(), try await self.expiry(), try await self.aClockThatIsAhead(),
-                    try await self.whatMustNotBeKept(), try await self.anotherServer(),
+                    try await self.payloadsThatMustNotBeStored(), try await self.anotherServer(),
                     try await self.anotherServerWithSeveralPages(),
                 ])
             )
@@ -97,7 +97,7 @@ enum HistoryVectors {
         return history.json
     }
 
-    private static func whatMustNotBeKept() async throws -> JSONValue {
+    private static func payloadsThatMustNotBeStored() async throws -> JSONValue {
         let server = try await VectorServer()
         var history = History("read once, and never stored", server)
         try await server.post(1, #""may be kept""#)
@@ -138,7 +138,7 @@ private struct History {
     var server: VectorServer
     private let limit: Int
     private var cursor: String?
-    private var kept: [Int64: JSONValue] = [:]
+    private var cached: [Int64: JSONValue] = [:]
     private var steps: [JSONValue] = []
 
     init(_ name: String, _ server: VectorServer, limit: Int = 500) {
@@ -164,7 +164,7 @@ private struct History {
         let list = try JSONValue(reading: all.body)
         guard case .array(let items)? = list["Notifications"] else { throw StoreFixture.Missing("no list") }
         #expect(
-            items.compactMap { $0["Id"]?.integer }.sorted() == self.kept.keys.map { Int($0) }.sorted(),
+            items.compactMap { $0["Id"]?.integer }.sorted() == self.cached.keys.map { Int($0) }.sorted(),
             "\(self.name)"
         )
     }
@@ -175,9 +175,9 @@ private struct History {
         clockIsAheadBy seconds: TimeInterval
     ) throws -> String {
         let now = self.server.fixture.clock.now
-        let before = Set(self.kept.keys)
+        let before = Set(self.cached.keys)
         var (arrived, deleted): (Set<Int64>, Set<Int64>) = ([], [])
-        var unkept: [Int64] = []
+        var uncached: [Int64] = []
         var next = "done"
         if exchange.status == 400 {
             next = "restart"
@@ -187,21 +187,21 @@ private struct History {
                 guard case .array(let items)? = page["Notifications"], case .array(let gone)? = page["Deleted"] else {
                     throw StoreFixture.Missing("no list")
                 }
-                if isRestart { self.kept = [:] }
+                if isRestart { self.cached = [:] }
                 for item in items {
                     let id = Int64(try #require(item["Id"]?.integer))
-                    if item["Store"]?.text == "never" { unkept.append(id) }
-                    self.kept[id] = Self.kept(item)
+                    if item["Store"]?.text == "never" { uncached.append(id) }
+                    self.cached[id] = Self.cached(item)
                     arrived.insert(id)
                 }
                 deleted = Set(gone.compactMap { $0.integer.map(Int64.init) })
-                for id in deleted { self.kept[id] = nil }
+                for id in deleted { self.cached[id] = nil }
                 self.cursor = page["Cursor"]?.text
                 if page["More"] == .bool(true) { next = "more" }
             }
-            self.kept = self.kept.filter { Self.time("ExpiresAt", of: $0.value) > now }
+            self.cached = self.cached.filter { Self.time("ExpiresAt", of: $0.value) > now }
         }
-        let present = Set(self.kept.keys)
+        let present = Set(self.cached.keys)
         self.steps.append(
             .members(
                 ("serverTime", .number(Int(now.timeIntervalSince1970))),
@@ -211,9 +211,9 @@ private struct History {
                 ("answer", exchange.answer),
                 ("next", .string(next)),
                 ("cursor", .optional(self.cursor)),
-                ("kept", .array(self.kept.sorted { $0.key < $1.key }.map(\.value))),
+                ("cached", .array(self.cached.sorted { $0.key < $1.key }.map(\.value))),
                 ("shown", Self.ids(self.shown(at: now + seconds))),
-                ("unkept", Self.ids(unkept.sorted())),
+                ("uncached", Self.ids(uncached.sorted())),
                 ("arrived", Self.ids(arrived.intersection(present).sorted())),
                 ("deleted", Self.ids(deleted.union(before).subtracting(present).sorted()))
             )
@@ -223,7 +223,7 @@ private struct History {
 
     /// Returns the ids to show, the oldest first.
     private func shown(at date: Date) -> [Int64] {
-        self.kept.filter { Self.time("ExpiresAt", of: $0.value) > date }
+        self.cached.filter { Self.time("ExpiresAt", of: $0.value) > date }
             .sorted { (Self.time("CreatedAt", of: $0.value), $0.key) < (Self.time("CreatedAt", of: $1.value), $1.key) }
             .map(\.key)
     }
@@ -235,7 +235,7 @@ private struct History {
     }
 
     /// Removes the members that must not be stored on disk.
-    private static func kept(_ item: JSONValue) -> JSONValue {
+    private static func cached(_ item: JSONValue) -> JSONValue {
         guard case .object(let members) = item else { return item }
         let isNeverStored = item["Store"]?.text == "never"
         return .object(members.filter { $0.name != "Store" && !(isNeverStored && $0.name == "Payload") })

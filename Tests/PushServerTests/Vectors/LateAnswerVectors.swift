@@ -36,20 +36,20 @@ enum LateAnswerVectors {
         var past = Past.list
         /// Whether the client sends the task to the server meanwhile; otherwise the task stays
         /// queued.
-        var isTold = true
+        var isReachable = true
         var wasRead = false
     }
 
     private static let cases: [Case] = [
         Case(name: "nothing has happened: it counts", call: .notification, event: .nothing),
-        Case(name: "nothing has happened, and it was not kept", call: .notification, event: .nothing, past: .nothing),
+        Case(name: "nothing has happened, and it was not cached", call: .notification, event: .nothing, past: .nothing),
         Case(name: "dismissed", call: .notification, event: .dismiss),
-        Case(name: "dismissed, which waits", call: .notification, event: .dismiss, isTold: false),
-        Case(name: "dismissed, and it was not kept", call: .notification, event: .dismiss, past: .nothing),
+        Case(name: "dismissed, which waits", call: .notification, event: .dismiss, isReachable: false),
+        Case(name: "dismissed, and it was not cached", call: .notification, event: .dismiss, past: .nothing),
         Case(name: "read", call: .notification, event: .read),
-        Case(name: "read, which waits", call: .notification, event: .read, isTold: false),
+        Case(name: "read, which waits", call: .notification, event: .read, isReachable: false),
         Case(name: "not read any more", call: .notification, event: .unread, wasRead: true),
-        Case(name: "not read any more, which waits", call: .notification, event: .unread, isTold: false, wasRead: true),
+        Case(name: "not read any more, which waits", call: .notification, event: .unread, isReachable: false, wasRead: true),
         Case(name: "recalled", call: .notification, event: .recalled),
         Case(name: "read on another device", call: .notification, event: .readElsewhere),
         Case(name: "unchanged, and nothing has happened", call: .notification, event: .nothing, past: .fetched),
@@ -57,15 +57,15 @@ enum LateAnswerVectors {
         Case(name: "unchanged, and it was read", call: .notification, event: .read, past: .fetched),
         Case(name: "nothing has happened: it counts", call: .shown, event: .nothing),
         Case(name: "dismissed", call: .shown, event: .dismiss),
-        Case(name: "dismissed, and it was not kept", call: .shown, event: .dismiss, past: .nothing),
+        Case(name: "dismissed, and it was not cached", call: .shown, event: .dismiss, past: .nothing),
         Case(name: "read", call: .shown, event: .read),
-        Case(name: "read, which waits", call: .shown, event: .read, isTold: false),
+        Case(name: "read, which waits", call: .shown, event: .read, isReachable: false),
         Case(name: "nothing has happened: it counts", call: .list, event: .nothing),
         Case(name: "dismissed", call: .list, event: .dismiss),
-        Case(name: "dismissed, which waits", call: .list, event: .dismiss, isTold: false),
+        Case(name: "dismissed, which waits", call: .list, event: .dismiss, isReachable: false),
         Case(name: "dismissed, and it is the first page", call: .list, event: .dismiss, past: .nothing),
         Case(name: "read: until the next page it is as in this one", call: .list, event: .read),
-        Case(name: "read, which waits", call: .list, event: .read, isTold: false),
+        Case(name: "read, which waits", call: .list, event: .read, isReachable: false),
     ]
 
     static func file() async throws -> JSONValue {
@@ -98,7 +98,7 @@ enum LateAnswerVectors {
         }
         let late = try await model.request(item.call)
         server.advance(by: 1)
-        var (told, page): ([JSONValue], JSONValue) = ([], .null)
+        var (answers, page): ([JSONValue], JSONValue) = ([], .null)
         switch item.event {
         case .nothing: try model.take(late)
         case .recalled:
@@ -108,12 +108,12 @@ enum LateAnswerVectors {
             try await model.mark(true)
             page = try await model.ask(.list)
         case .read, .unread, .dismiss:
-            told = try await model.tell(item.event.rawValue)
+            answers = try await model.tell(item.event.rawValue)
             model.change(as: item.event.rawValue)
             if item.call == .list {
                 try model.take(late, butNot: item.event == .dismiss ? 7 : nil)
                 // The client shows queued tasks as done, whatever a page says.
-                if !item.isTold { model.change(as: item.event.rawValue) }
+                if !item.isReachable { model.change(as: item.event.rawValue) }
             }
         }
         let after = model.json
@@ -124,8 +124,8 @@ enum LateAnswerVectors {
             ("before", .array(before)),
             ("late", late.json),
             ("event", .string(item.event.rawValue)),
-            ("isTold", .bool(item.isTold)),
-            ("told", .array(told)),
+            ("isReachable", .bool(item.isReachable)),
+            ("answers", .array(answers)),
             ("page", page),
             ("after", after),
             ("next", next),
@@ -216,10 +216,10 @@ private struct Model {
         ]
         if task == "read" { forms.append((.post, "/api/notifications/read", #"{"Ids":[7]}"#)) }
         if task == "dismiss" { forms = [(.delete, "/api/notifications/7", "")] }
-        var told: [JSONValue] = []
+        var answers: [JSONValue] = []
         for form in forms {
             let answer = try await VectorAnswer(self.server, form.method, form.path, body: form.body)
-            told.append(
+            answers.append(
                 .members(
                     ("method", .string(form.method.rawValue)),
                     ("path", .string(form.path)),
@@ -227,7 +227,7 @@ private struct Model {
                 )
             )
         }
-        return told
+        return answers
     }
 
     mutating func change(as task: String) {

@@ -19,7 +19,7 @@ def result(move, answers, verdict, seconds, harms, failure, latest):
         faults.append(failure)
     if verdict.missing:
         late = [f"{lane} {verdict.of(lane):.0f} s" for lane in verdict.missing]
-        faults.append(f"pushes of others had not come after {', '.join(late)}")
+        faults.append(f"pushes of others had not arrived after {', '.join(late)}")
     lanes = [lane for lane in verdict.latencies if verdict.of(lane) > latest and lane not in verdict.missing]
     if lanes:
         faults.append(f"pushes of others were late: {', '.join(f'{lane} {verdict.of(lane):.1f} s' for lane in lanes)}")
@@ -58,7 +58,7 @@ def write(path, results, quiet):
         ]
         rows.append("| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in cells) + " |")
     worst = max(window["worst"] for window in quiet) * 1000
-    rows += ["", f"Quiet windows of the same run: the latest push {worst:.0f} ms, of {sum(window['posts'] for window in quiet)}."]
+    rows += ["", f"Between the moves, the slowest of {sum(window['posts'] for window in quiet)} pushes took {worst:.0f} ms."]
     path.write_text(text[: text.index(BEGIN) + len(BEGIN)] + "\n\n" + "\n".join(rows) + "\n\n" + text[text.index(END):])
 
 

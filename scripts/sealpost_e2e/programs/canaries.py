@@ -3,7 +3,7 @@
 Users of each role call every route of `scripts/routes`, correctly and wrongly: invalid JSON, wrong types, too much content,
 other users' ids, wrong credentials, in paths, queries and fields. The requests contain three words: SECRET in passwords,
 payloads, collapse keys, credentials and fields; HANDLE in handles of devices; NAME in names and tags. SECRET and HANDLE must
-appear nowhere: log at its finest level, as text and JSON, metrics, errors, database files, the system's view of the
+appear nowhere: log at its finest level, as text and JSON, metrics, spans, errors, database files, the system's view of the
 process; in any case, base64, hexadecimal, UTF-16 or percent encoding. NAME may appear in answers to its sender, and in the log
 of who did what.
 """
@@ -20,7 +20,7 @@ import secrets
 import socket
 import urllib.parse
 
-from sealpost_e2e import api, outbox, processes, rig
+from sealpost_e2e import api, collector, outbox, processes, rig
 
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
@@ -30,7 +30,10 @@ FIELDS = {"User-Agent": f"agent/{SECRET}", "Cookie": f"session={SECRET}", "Refer
 
 def run(options):
     check_search()
-    with outbox.Outbox(options.sealpost, LOG_LEVEL="trace", EVENTS_KEEP=604800) as site:
+    traces = collector.Collector()
+    with outbox.Outbox(
+        options.sealpost, LOG_LEVEL="trace", EVENTS_KEEP=604800, TRACING_ENDPOINT=traces.endpoint, TRACING_REQUESTS=1,
+    ) as site:
         # The server also logs providers' refusals.
         site.simulate("every 5: status 429 retry-after 1", channels=20)
         site.add_senders()
@@ -53,6 +56,7 @@ def run(options):
         look_at_log(site, results)
         look_at_files(site, results)
         look_for_codes(site, hook, results)
+        look_at_spans(traces, results)
         report(results, site)
 
 
@@ -369,6 +373,17 @@ def look_for_codes(site, hook, results):
             results.failures.add(f"{file.name}: a code that confirms a handle")
     if not codes:
         results.failures.add("no code was pushed")
+
+
+def look_at_spans(traces, results):
+    """Spans have neither secrets nor handles nor names, and there are some of each kind."""
+    bytes = traces.bytes()
+    judge("the spans", bytes, results)
+    for hit in find(bytes, NAME)[:3]:
+        results.failures.add(f"a name in the spans: {hit}")
+    names = {span["name"] for span in traces.spans()}
+    for name in {"POST /api/notifications", "GET /api/notifications/{id}", "commit", "push fcm"} - names:
+        results.failures.add(f"no span {name}")
 
 
 def judge(what, bytes, results, words=(SECRET, HANDLE)):

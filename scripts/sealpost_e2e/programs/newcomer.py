@@ -1,8 +1,9 @@
 """Times a newcomer's steps of README.md on a bare Debian, from source and from the Debian package.
 
 Each way has its own machine: a root of mmdebstrap, booted by systemd in a container with its own network. The program pastes
-the README's commands block by block, and compares their output with the README's. A way ends with the first fetched payload and
-an administrator's sign-in at the console in Chromium. The program prints each step's time, and fails at the first failing command.
+the README's commands block by block, and compares their output with the README's. A way ends with the first fetched payload, a
+backend's notification and an administrator's sign-in at the console in Chromium. The program prints each step's time, and fails at
+the first failing command, and if the package's way to the first payload takes more than 30 seconds.
 
 Its times exclude the boot, swift.org's required packages, and making the Debian package. It mounts this machine's toolchain, and
 folders that git uses instead of hosts (`url.….insteadOf`). It runs as root.
@@ -17,6 +18,8 @@ import time
 
 from sealpost_e2e import api, debian, machine, processes, rig
 
+# From `apt-get install` to the first payload, in seconds.
+PACKAGE_LIMIT = 30
 CONSOLE = "http://127.0.0.1:8080/console/"
 # https://www.swift.org/install/linux/debian/12
 TOOLCHAIN_PACKAGES = (
@@ -63,8 +66,10 @@ class Clock:
         print(f"{took:8.1f} s  {what}", flush=True)
         return result
 
-    def reached(self, what):
+    def reached(self, what, limit=None):
         print(f"{self.all:8.1f} s  in all: {what} (load of this machine: {os.getloadavg()[0]:.1f})", flush=True)
+        if limit and self.all > limit:
+            raise SystemExit(f"FAILED: that should take at most {limit} s")
 
 
 def from_source(options, folder):
@@ -87,8 +92,9 @@ def from_source(options, folder):
         clock.time("make demo", outside.run, block("not run: the demonstration"))
         clock.reached("the demonstration's phones have fetched their payloads")
         clock.time("make release", inside.run, block("not run: the build"))
-        clock.time("a user, a server, a notification that is sent and collected", paste, inside, *first_steps())
+        clock.time("a user, a server, a notification that is sent and collected", paste, inside, *steps("call() {"))
         clock.reached("the first payload was fetched with curl")
+        clock.time("a backend's notification", paste, inside, *steps("user add clinic"))
         clock.time("an administrator", inside.run, block("run", "--role admin"))
         look_at_console(place, clock)
     finally:
@@ -109,9 +115,10 @@ def from_package(options, folder):
         for line in rest.splitlines():
             clock.time(line, terminal.run, line)
         # From the place where the README's two ways join.
-        script, expected = first_steps()
+        script, expected = steps("call() {")
         clock.time("a notification that is sent and collected", paste, terminal, script[script.index("call() {") :], expected[1:])
-        clock.reached("the first payload was fetched with curl")
+        clock.reached("the first payload was fetched with curl", PACKAGE_LIMIT)
+        clock.time("a backend's notification", paste, terminal, *steps("user add clinic"))
         look_at_console(place, clock)
     finally:
         place.close()
@@ -138,9 +145,9 @@ def block(marker, text=""):
     return found[0].strip("\n")
 
 
-def first_steps():
-    """The block that sends and fetches, and its output."""
-    [[script, expected]] = [(script, expected) for name, script, expected in blocks() if name == "run" and "call() {" in script]
+def steps(text):
+    """The block of kind `run` that contains a text, and its output."""
+    [[script, expected]] = [(script, expected) for name, script, expected in blocks() if name == "run" and text in script]
     return script, expected.splitlines()
 
 

@@ -18,7 +18,7 @@ struct OutputOptions: ParsableArguments {
         self.show(json, [line()])
     }
 
-    /// Does the same with several lines for people.
+    /// Prints the result: the JSON for scripts, several lines for people.
     func show(_ json: JSONValue, _ lines: @autoclosure () -> [String]) {
         for line in self.json ? [String(decoding: json.bytes, as: UTF8.self)] : lines() { say(line) }
     }

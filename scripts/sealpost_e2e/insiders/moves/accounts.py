@@ -45,7 +45,7 @@ def sign_in_storm(insider):
 
 
 @move(
-    "Changes of the own password without an end", "16 at a time; users who are remembered must not be hashed again",
+    "Changes of the own password without an end", "16 at a time; the server must not hash the passwords of cached users again",
     "204, 403 forbidden?, 401 unauthorized?, 429 too-many-attempts?, 429 rate-limited?, 503 busy?",
 )
 def password_storm(insider):

@@ -13,8 +13,8 @@ final class Answer {
     /**
      * Whether the publisher, or the server's configuration, forbids storing the answer.
      *
-     * <p>Always false where answers are signed, since it is unknown: every signed answer has
-     * {@code no-store}, for the caches of proxies.
+     * <p>Always false for signed answers: the server marks each of them {@code no-store}, to keep
+     * proxies from caching it.
      */
     final boolean isNoStore;
 

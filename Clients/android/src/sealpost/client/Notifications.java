@@ -48,7 +48,7 @@ final class Notifications {
      * A notification as it may be shown before its reader opens it; null if it is gone.
      *
      * <p>The request is a list of one id, since a list has no read-once payloads: fetching such a
-     * payload would start its minute.
+     * payload would begin its lease of a minute.
      */
     @Nullable NotificationItem preview(long id) throws PushClientException {
         long before = client.account.read().commit;

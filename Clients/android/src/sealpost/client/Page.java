@@ -46,8 +46,8 @@ final class Page {
             read.add(item);
             hasReason |= item.isReadOnce() || item.isNeverStored();
         }
-        // If the answer must not be stored and no item is the reason for that, no payload of the
-        // page is stored.
+        // If the answer forbids storing and no item of it does, the client stores no payload of the
+        // page.
         boolean storesNothing = answer.isNoStore && !hasReason;
         for (NotificationItem item : read) {
             boolean isStorable = !storesNothing && !item.isReadOnce() && !item.isNeverStored();

@@ -154,8 +154,7 @@ public final class PushClient {
                 if (!isOfTask) throw error;
             }
             Inbox inbox = null;
-            // The second attempt replaces a lost file of a notification, which shows when all are
-            // read.
+            // Reading all notifications shows whether a file is lost. A second sync replaces it.
             for (int attempt = 0; attempt < 2 && (inbox == null || !inbox.isComplete()); attempt++) {
                 sync.run();
                 inbox = inbox(sync.unstored);

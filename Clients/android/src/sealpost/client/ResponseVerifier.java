@@ -24,7 +24,7 @@ final class ResponseVerifier {
         /** Status and content of the answer; token, method, path and query of the request. */
         EXCHANGE(6),
         /**
-         * The same, and the account of the answer. Servers of the previous version cannot sign it.
+         * EXCHANGE, and the account of the answer. Servers of the previous version cannot sign it.
          */
         ACCOUNT(7);
 

@@ -45,7 +45,7 @@ final class History {
         Account.Snapshot state = client.account.read();
         Check.equal(next, step.get("next").string(), name + ": what is next");
         Check.equal(state.index.cursor, step.get("cursor").string(), name + ": the cursor");
-        Check.equal(cached(state), items(step.get("kept")), name + ": cached");
+        Check.equal(cached(state), items(step.get("cached")), name + ": cached");
         List<Long> shown = new ArrayList<>();
         List<NotificationItem> items = new ArrayList<>(client.cachedInbox().notifications());
         // The vectors order notifications of one second by their ids, and the client by the lists.
@@ -53,7 +53,7 @@ final class History {
         for (NotificationItem item : items) shown.add(item.id());
         Check.equal(shown, ids(step.get("shown")), name + ": shown");
         List<Long> unstored = new ArrayList<>(new TreeSet<>(sync.unstored.keySet()));
-        Check.equal(unstored, ids(step.get("unkept")), name + ": shown this once");
+        Check.equal(unstored, ids(step.get("uncached")), name + ": shown this once");
         InboxChanges changes = client.changes("test");
         Check.equal(new ArrayList<>(new TreeSet<>(changes.arrived())), ids(step.get("arrived")), name + ": arrived");
         Check.equal(new ArrayList<>(new TreeSet<>(changes.deleted())), ids(step.get("deleted")), name + ": deleted");

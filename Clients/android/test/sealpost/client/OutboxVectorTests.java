@@ -107,7 +107,7 @@ public final class OutboxVectorTests {
             due.add(vector.get("late"));
             if (vector.get("page").get("call") != null) due.add(vector.get("page"));
             due.add(vector.get("next"));
-            isReachable.set(vector.isTrue("isTold"));
+            isReachable.set(vector.isTrue("isReachable"));
         }
 
         void follow() throws Exception {
@@ -123,7 +123,7 @@ public final class OutboxVectorTests {
                     client.sync();
                 } else if (!event.equals("nothing")) {
                     perform(client, event);
-                    if (vector.isTrue("isTold")) client.outbox().flush();
+                    if (vector.isTrue("isReachable")) client.outbox().flush();
                 }
                 mayArrive.countDown();
                 arrival.get(30, TimeUnit.SECONDS);
@@ -141,9 +141,9 @@ public final class OutboxVectorTests {
         @Override
         public @Nullable Json answer(String request, String query, @Nullable String condition) throws Exception {
             if (!request.startsWith("GET ")) {
-                for (Json told : vector.get("told").elements()) {
-                    boolean isIt = request.equals(told.get("method").string() + " " + told.get("path").string());
-                    if (isIt && isReachable.get()) return told.get("answer");
+                for (Json answered : vector.get("answers").elements()) {
+                    boolean isIt = request.equals(answered.get("method").string() + " " + answered.get("path").string());
+                    if (isIt && isReachable.get()) return answered.get("answer");
                 }
                 return null;
             }

@@ -20,7 +20,8 @@ public final class PushService extends FirebaseMessagingService {
         try {
             // On a shared device a push may be for another account.
             if (push == null || !Push.client(this).isRecipient(push)) return;
-            PushWorker.show(this, push.id(), null);
+            // A push of normal priority may only tell of another device's change.
+            if (message.getPriority() == RemoteMessage.PRIORITY_HIGH) PushWorker.show(this, push.id(), null);
             enqueue(push.id());
         } catch (PushClientException error) {
             // Such as before the device is unlocked for the first time.

@@ -40,8 +40,12 @@ public final class PushWorker extends Worker {
             }
             // A read-once payload stays for its reader, and has no text here.
             NotificationItem item = client.preview(id);
-            if (item == null) cancel(id);
-            else if (item.text() != null) show(getApplicationContext(), id, item.text());
+            if (item == null) {
+                // Another device may have read or dismissed a notification, or its publisher recalled it.
+                cancel(id);
+                client.sync();
+                follow(client);
+            } else if (item.text() != null) show(getApplicationContext(), id, item.text());
             return Result.success();
         } catch (PushClientException error) {
             return isFinal(error) || getRunAttemptCount() >= TRIES ? Result.failure() : Result.retry();
@@ -72,10 +76,14 @@ public final class PushWorker extends Worker {
         }
     }
 
-    /** Removes notifications that were dismissed elsewhere. Changes repeat until confirmed. */
+    /** Removes notifications that were read or dismissed elsewhere. Changes repeat until confirmed. */
     private void follow(PushClient client) throws PushClientException {
         InboxChanges changes = client.changes("notifications");
         for (long id : changes.deleted()) cancel(id);
+        for (long id : changes.arrived()) {
+            NotificationItem item = client.cachedNotification(id);
+            if (item != null && item.isRead()) cancel(id);
+        }
         client.confirm(changes);
     }
 

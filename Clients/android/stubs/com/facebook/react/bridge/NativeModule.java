@@ -1,0 +1,6 @@
+package com.facebook.react.bridge;
+
+/** A stub for snippets. */
+public interface NativeModule {
+    String getName();
+}

@@ -1,0 +1,4 @@
+package com.facebook.react.bridge;
+
+/** A stub for snippets. */
+public @interface ReactMethod {}

@@ -1,0 +1,4 @@
+package io.flutter.plugin.common;
+
+/** A stub for snippets. */
+public interface BinaryMessenger {}

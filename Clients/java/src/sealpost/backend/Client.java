@@ -1,0 +1,283 @@
+package sealpost.backend;
+
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.Collection;
+import java.util.List;
+import java.util.Objects;
+import java.util.UUID;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A backend's connection to a Sealpost server, for one account. Several threads may share it.
+ *
+ * <p>A call retries what may pass until its deadline, waits at least as long as {@code Retry-After}
+ * says, and repeats a post under its idempotency key only. Each error is a {@link SealpostException}.
+ */
+public final class Client {
+    private static final String NOTIFICATIONS = "/api/notifications";
+    /** The server's limits of a batch; the bytes are below the default of {@code notifications.maxBatch}. */
+    private static final int BATCH_ELEMENTS = 500;
+
+    private static final int BATCH_BYTES = 4_000_000;
+
+    private final Calls calls;
+    private final Duration deadline;
+    private final int pageSize;
+
+    /** A client with the token of a publisher. */
+    public Client(String server, String token) {
+        this(builder(server).token(token));
+    }
+
+    private Client(Builder builder) {
+        if (builder.authorization == null) throw new IllegalArgumentException("a client needs a token or a user");
+        calls = new Calls(builder, builder.authorization);
+        deadline = builder.deadline;
+        pageSize = builder.pageSize;
+    }
+
+    private Client(Client other, Duration deadline) {
+        this.calls = other.calls;
+        this.pageSize = other.pageSize;
+        this.deadline = deadline;
+    }
+
+    /** The options of a client of this server, such as {@code https://push.example.com}. */
+    public static Builder builder(String server) {
+        return new Builder(server);
+    }
+
+    /** The same client with another deadline for each call. */
+    public Client within(Duration deadline) {
+        return new Client(this, deadline);
+    }
+
+    // Sending
+
+    /** Sends a notification, once: all attempts have one idempotency key. */
+    public Sent send(Notification notification) {
+        return send(notification, UUID.randomUUID().toString());
+    }
+
+    /**
+     * Sends a notification under a key of yours, such as the number of an order.
+     *
+     * <p>With the key a repeated call, also of a restarted program, sends nothing twice for 24 hours.
+     * It must have the same members: another notification under the key is refused as
+     * {@code idempotency-key-reused}.
+     */
+    public Sent send(Notification notification, String key) {
+        return calls.call("POST", NOTIFICATIONS, "", notification.body(), checked(key), end(), Sent::new);
+    }
+
+    /** Sends notifications under a random key. */
+    public List<Outcome> sendMany(Collection<Notification> notifications) {
+        return sendMany(notifications, UUID.randomUUID().toString());
+    }
+
+    /**
+     * Sends notifications in as few requests as possible. Returns the outcome of each, in their order.
+     *
+     * <p>One refused notification does not affect the others. The deadline is for all requests. An
+     * exception concerns the whole call: repeat it with the same notifications and the same key.
+     */
+    public List<Outcome> sendMany(Collection<Notification> notifications, String key) {
+        checked(key);
+        long end = end();
+        List<Outcome> outcomes = new ArrayList<>();
+        int number = 0;
+        for (Batch batch : Batch.of(notifications, BATCH_ELEMENTS, BATCH_BYTES)) {
+            try {
+                outcomes.addAll(calls.call(
+                        "POST", NOTIFICATIONS + "/batch", "", batch.body(), key + "-" + number++, end, batch::outcomes));
+            } catch (Batch.Unfinished error) {
+                outcomes.addAll(error.outcomes);
+            } catch (SealpostException error) {
+                throw error.withKey(key);
+            }
+        }
+        return outcomes;
+    }
+
+    /**
+     * Recalls a notification from all recipients, or cancels a scheduled one; a token needs
+     * {@code send} and {@code fetch}.
+     *
+     * <p>False if there is none for this account: it has expired, or an earlier call or attempt has
+     * recalled it.
+     */
+    public boolean recall(long id) {
+        try {
+            calls.call("DELETE", NOTIFICATIONS + "/" + id, "", null, null, end(), json -> true);
+            return true;
+        } catch (Problem error) {
+            if (!error.code.equals("not-found")) throw error;
+            return false;
+        }
+    }
+
+    // Outcomes
+
+    /** The number of a notification's pushes in each state. */
+    public DeliveryCounts counts(long id) {
+        return get(NOTIFICATIONS + "/" + id + "/deliveries", "?limit=1", DeliveryCounts::new);
+    }
+
+    /** A notification's pushes, requested page by page; the deadline is for each page. */
+    public Stream<Delivery> deliveries(long id) {
+        return Stream.iterate(page(id, ""), Objects::nonNull, page -> page.more ? page(id, page.cursor) : null)
+                .flatMap(page -> page.deliveries.stream());
+    }
+
+    private DeliveryPage page(long id, String cursor) {
+        String query = "?limit=" + pageSize + "&counts=part" + (cursor.isEmpty() ? "" : "&cursor=" + escaped(cursor));
+        return get(NOTIFICATIONS + "/" + id + "/deliveries", query, DeliveryPage::new);
+    }
+
+    private static final class DeliveryPage {
+        final List<Delivery> deliveries;
+        final String cursor;
+        final boolean more;
+
+        DeliveryPage(@Nullable Json json) {
+            Members page = new Members(json);
+            deliveries = page.list("Deliveries", Delivery::new);
+            more = page.flag("More");
+            cursor = more ? page.text("Cursor") : "";
+        }
+    }
+
+    /** A page of events after a cursor; without one, from the oldest. The server must keep events. */
+    public EventPage events(@Nullable String cursor) {
+        return events(cursor, 500);
+    }
+
+    /** The same with at most {@code limit} events. */
+    public EventPage events(@Nullable String cursor, int limit) {
+        String query = "?limit=" + limit + (cursor == null ? "" : "&cursor=" + escaped(cursor));
+        return get("/api/events", query, EventPage::new);
+    }
+
+    // Tags
+
+    /** The tags assigned to a user; the token needs the scope {@code manage}. */
+    public List<String> tags(String name) {
+        return get(tagsPath(name), "", json -> new Members(json).list("Tags", Json::string));
+    }
+
+    /** Replaces the tags assigned to a user; the token needs the scope {@code manage}. */
+    public void setTags(String name, Collection<String> tags) {
+        Json body = Json.object().with("Tags", Notification.array(tags.toArray(new String[0])));
+        calls.call("PUT", tagsPath(name), "", body.bytes(), null, end(), json -> true);
+    }
+
+    private static String tagsPath(String name) {
+        Notification.user(name); // Checks the name.
+        return "/api/users/" + escaped(name) + "/tags";
+    }
+
+    // Requests
+
+    private <T> T get(String path, String query, Function<@Nullable Json, T> result) {
+        return calls.call("GET", path, query, null, null, end(), result);
+    }
+
+    private long end() {
+        return System.nanoTime() + deadline.toNanos();
+    }
+
+    private static String escaped(String text) {
+        return URLEncoder.encode(text, StandardCharsets.UTF_8);
+    }
+
+    /** A key that a field cannot have would be another key, or none. */
+    private static String checked(String key) {
+        boolean isVisible = !key.isEmpty();
+        for (int index = 0; index < key.length(); index++) isVisible &= key.charAt(index) > ' ' && key.charAt(index) < 0x7F;
+        if (!isVisible) throw new IllegalArgumentException("an idempotency key has visible ASCII characters, and at least one");
+        return key;
+    }
+
+    /** The options of a client. */
+    public static final class Builder {
+        final String server;
+        @Nullable Supplier<String> authorization;
+        Duration timeout = Duration.ofSeconds(10);
+        Duration deadline = Duration.ofSeconds(60);
+        @Nullable Verifier verifier;
+        @Nullable String account;
+        @Nullable HttpClient http;
+        /** Tests shorten both. */
+        Duration firstDelay = Duration.ofMillis(250);
+
+        int pageSize = 500;
+
+        private Builder(String server) {
+            this.server = server;
+        }
+
+        /** The token of a publisher. */
+        public Builder token(String token) {
+            return token(() -> token);
+        }
+
+        /** A function that returns the current token. */
+        public Builder token(Supplier<String> token) {
+            authorization = () -> "Bearer " + token.get();
+            return this;
+        }
+
+        /** A name and a password in place of a token. */
+        public Builder user(String name, String password) {
+            byte[] credentials = (name + ":" + password).getBytes(StandardCharsets.UTF_8);
+            String field = "Basic " + Base64.getEncoder().encodeToString(credentials);
+            authorization = () -> field;
+            return this;
+        }
+
+        /** The limit of each attempt, by default 10 seconds. */
+        public Builder timeout(Duration timeout) {
+            this.timeout = timeout;
+            return this;
+        }
+
+        /** The limit of each call with all its retries, by default 60 seconds. */
+        public Builder deadline(Duration deadline) {
+            this.deadline = deadline;
+            return this;
+        }
+
+        /**
+         * Pins the server's keys, the {@code x} of {@code /.well-known/sealpost-keys}: then each answer
+         * must be signed.
+         */
+        public Builder signingKeys(String... keys) {
+            verifier = new Verifier(keys);
+            return this;
+        }
+
+        /** Pins the account's identifier; otherwise the client expects that of the first answer. */
+        public Builder account(String account) {
+            this.account = account;
+            return this;
+        }
+
+        /** An HttpClient with a proxy, an executor or a TLS context; it must not follow redirects. */
+        public Builder http(HttpClient http) {
+            this.http = http;
+            return this;
+        }
+
+        public Client build() {
+            return new Client(this);
+        }
+    }
+}

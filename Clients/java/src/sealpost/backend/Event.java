@@ -1,0 +1,35 @@
+package sealpost.backend;
+
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
+
+/** An outcome of a push or a notification. */
+public final class Event extends Value {
+    /** It rises; a reader skips the numbers that it has. */
+    public final long number;
+
+    public final Instant at;
+    /** A word of docs/operate/events.md. */
+    public final String kind;
+
+    public final @Nullable Long notification;
+    public final @Nullable String device;
+    public final @Nullable String user;
+    public final @Nullable String app;
+    public final @Nullable String platform;
+    public final @Nullable String reason;
+
+    Event(Json json) {
+        super(json);
+        Members event = new Members(json);
+        number = event.number("Number");
+        at = event.time("At");
+        kind = event.text("Kind");
+        notification = event.optionalNumber("Notification");
+        device = event.optionalText("Device");
+        user = event.optionalText("User");
+        app = event.optionalText("App");
+        platform = event.optionalText("Platform");
+        reason = event.optionalText("Reason");
+    }
+}

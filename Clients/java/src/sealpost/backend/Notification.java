@@ -1,0 +1,106 @@
+package sealpost.backend;
+
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.CharacterCodingException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+
+/**
+ * A notification to send; docs/api.md has each member's meaning and default.
+ *
+ * <p>It does not change: each method returns a copy with one more member.
+ */
+public final class Notification {
+    private static final String NAME = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_@#.";
+
+    private final Json json;
+
+    private Notification(Json json) {
+        this.json = json;
+    }
+
+    /** A notification with a text. Without {@link #to} the caller is the recipient. */
+    public static Notification of(String payload) {
+        return of(Json.of(payload));
+    }
+
+    /** A notification with any JSON; {@code Json.read} accepts the bytes of another library. */
+    public static Notification of(Json payload) {
+        return new Notification(Json.object().with("Payload", payload));
+    }
+
+    /** The tag expression of one user. Refuses a name that could change an expression. */
+    public static String user(String name) {
+        boolean isName = !name.isEmpty() && name.length() <= 100;
+        for (int index = 0; index < name.length(); index++) isName &= NAME.indexOf(name.charAt(index)) >= 0;
+        if (!isName) throw new IllegalArgumentException("'" + name + "' is not the name of a user");
+        return "username:" + name;
+    }
+
+    /** The recipients, as tag expressions. */
+    public Notification to(String... expressions) {
+        return with("To", array(expressions));
+    }
+
+    public Notification app(String app) {
+        return with("App", Json.of(app));
+    }
+
+    public Notification platforms(String... platforms) {
+        return with("Platforms", array(platforms));
+    }
+
+    public Notification sendAt(Instant time) {
+        return with("SendAt", Json.of(time.toString()));
+    }
+
+    /** The lifetime, in whole seconds. */
+    public Notification expiresIn(Duration lifetime) {
+        return with("ExpiresIn", Json.of(lifetime.getSeconds()));
+    }
+
+    public Notification priority(String priority) {
+        return with("Priority", Json.of(priority));
+    }
+
+    public Notification collapseKey(String key) {
+        return with("CollapseKey", Json.of(key));
+    }
+
+    public Notification store(String store) {
+        return with("Store", Json.of(store));
+    }
+
+    public Notification readOnce(boolean isReadOnce) {
+        return with("ReadOnce", Json.of(isReadOnce));
+    }
+
+    public Notification alert(Json alert) {
+        return with("Alert", alert);
+    }
+
+    /** The JSON of a post. The same calls make the same bytes, as an idempotency key demands. */
+    byte[] body() {
+        try {
+            ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(json.toString()));
+            return Arrays.copyOf(bytes.array(), bytes.limit());
+        } catch (CharacterCodingException error) {
+            throw new IllegalArgumentException("a text of the notification has half a surrogate pair", error);
+        }
+    }
+
+    private Notification with(String name, Json value) {
+        return new Notification(json.without(name).with(name, value));
+    }
+
+    static Json array(String... texts) {
+        List<Json> elements = new ArrayList<>();
+        for (String text : texts) elements.add(Json.of(text));
+        return Json.array(elements);
+    }
+}

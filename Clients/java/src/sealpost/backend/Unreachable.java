@@ -1,0 +1,12 @@
+package sealpost.backend;
+
+import org.jspecify.annotations.Nullable;
+
+/** No complete answer came in time. The request may have taken effect. */
+public final class Unreachable extends SealpostException {
+    private static final long serialVersionUID = 1;
+
+    Unreachable(String message, boolean isTransient, @Nullable Throwable cause) {
+        super(message, isTransient, null, cause);
+    }
+}

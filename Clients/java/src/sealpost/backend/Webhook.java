@@ -1,0 +1,93 @@
+package sealpost.backend;
+
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
+import java.security.MessageDigest;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.function.Function;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
+import org.jspecify.annotations.Nullable;
+
+/** Verifies signed messages of Sealpost (Standard Webhooks): pushes of a sender {@code webhook}, and events. */
+public final class Webhook {
+    /** A greater body is not Sealpost's: do not read it. */
+    public static final int MAXIMUM_BODY = 1 << 20;
+
+    /** The greatest permitted clock skew, in seconds. */
+    private static final long TOLERANCE = 300;
+
+    private final List<byte[]> keys = new ArrayList<>();
+
+    /** The text of a {@code secretFile}: a secret in each line, two while one is being changed. */
+    public Webhook(String secrets) {
+        secrets.lines().map(String::trim).filter(line -> !line.isEmpty()).forEach(line -> keys.add(key(line)));
+        if (keys.isEmpty()) throw new IllegalArgumentException("the secret is empty");
+    }
+
+    /**
+     * The message of a request.
+     *
+     * <p>Within five minutes a recorded message can be replayed: recognize repeated messages by their
+     * id, and events by their number.
+     *
+     * @param field the value of a field, for example {@code request::getHeader}
+     * @param body the bytes as received
+     */
+    public Message verify(Function<String, @Nullable String> field, byte[] body) throws InvalidMessage {
+        return verify(field, body, System.currentTimeMillis() / 1000);
+    }
+
+    Message verify(Function<String, @Nullable String> field, byte[] body, long now) throws InvalidMessage {
+        String id = value(field, "webhook-id");
+        String timestamp = value(field, "webhook-timestamp");
+        String[] given = value(field, "webhook-signature").split(" ");
+        boolean isSigned = false;
+        // All are compared, so that the time does not tell which of the secrets has signed.
+        for (byte[] key : keys) {
+            byte[] expected = signature(key, id + "." + timestamp + ".", body).getBytes(StandardCharsets.UTF_8);
+            for (String one : given) isSigned |= MessageDigest.isEqual(expected, one.getBytes(StandardCharsets.UTF_8));
+        }
+        if (!isSigned) throw new InvalidMessage("no signature is by a known secret");
+        long time = Answer.number(timestamp, 12);
+        if (time < 0 || Math.abs(now - time) > TOLERANCE) {
+            throw new InvalidMessage("the message is too old, or the clocks differ");
+        }
+        try {
+            return Message.read(id, Json.read(body));
+        } catch (JsonException | Malformed error) {
+            throw new InvalidMessage("the message is malformed: " + error.getMessage());
+        }
+    }
+
+    private static String value(Function<String, @Nullable String> field, String name) {
+        String value = field.apply(name);
+        return value == null ? "" : value;
+    }
+
+    private static String signature(byte[] key, String prefix, byte[] body) {
+        try {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(key, "HmacSHA256"));
+            mac.update(prefix.getBytes(StandardCharsets.UTF_8));
+            return "v1," + Base64.getEncoder().encodeToString(mac.doFinal(body));
+        } catch (GeneralSecurityException error) {
+            throw new AssertionError("each platform has HMAC-SHA-256", error);
+        }
+    }
+
+    /** Accepts both alphabets of base64, with or without padding, as the server does. */
+    private static byte[] key(String secret) {
+        String text = secret.startsWith("whsec_") ? secret.substring("whsec_".length()) : null;
+        boolean isUrl = text != null && (text.contains("-") || text.contains("_"));
+        byte[] key = text == null
+                ? secret.getBytes(StandardCharsets.UTF_8)
+                : (isUrl ? Base64.getUrlDecoder() : Base64.getDecoder()).decode(text);
+        if (key.length < 24) {
+            throw new IllegalArgumentException("a secret is whsec_ and base64, or a text, of at least 24 bytes");
+        }
+        return key;
+    }
+}

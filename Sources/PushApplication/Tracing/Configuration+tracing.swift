@@ -1,0 +1,66 @@
+import CurlHTTP
+
+extension Configuration {
+    /// The collector of spans, and the sampling.
+    struct Tracing: Sendable, Hashable {
+        /// The address that receives the spans.
+        var url: OutboundURL
+        /// One of so many requests without a `traceparent` begins a trace; 0: none.
+        var every = 100
+        var caFile: String?
+        var service = "sealpost"
+    }
+}
+
+extension Configuration.Tracing {
+    private static let path = "/v1/traces"
+    private static let form = "must be http:// or https://, a host, and an optional port and path"
+
+    /// `nil` without a collector. Throws `ConfigurationError` for a bad value.
+    ///
+    /// OpenTelemetry's own variables name the collector if the configuration does not. Whoever
+    /// sets them for all programs must not stop this one: `fault` receives the reason why one of
+    /// them is not used.
+    init?(_ section: ConfigurationSection, environment: [String: String], fault: inout String?) throws {
+        let endpoint = try section.string("endpoint")
+        let every = try section.integer("requests", in: 0...1_000_000_000)
+        let caFile = try section.string("caFile")
+        try section.finish()
+        if let endpoint {
+            guard let url = OutboundURL(endpoint)?.appending(Self.path) else {
+                throw section.error("endpoint", nil, "\"\(endpoint)\" \(Self.form)")
+            }
+            self.init(url: url)
+        } else {
+            guard let url = Self.url(in: environment, fault: &fault) else { return nil }
+            self.init(url: url)
+        }
+        self.every = every ?? self.every
+        self.caFile = caFile
+        if let service = environment["OTEL_SERVICE_NAME"], !service.isEmpty { self.service = service }
+    }
+
+    /// The address in OpenTelemetry's variables
+    /// (https://opentelemetry.io/docs/specs/otel/protocol/exporter/).
+    private static func url(in environment: [String: String], fault: inout String?) -> OutboundURL? {
+        func value(_ names: String...) -> (name: String, text: String)? {
+            for name in names { if let text = environment[name], !text.isEmpty { return (name, text) } }
+            return nil
+        }
+        if environment["OTEL_SDK_DISABLED"]?.lowercased() == "true" { return nil }
+        if let exporter = value("OTEL_TRACES_EXPORTER"), exporter.text != "otlp" { return nil }
+        let (own, common) = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+        guard let endpoint = value(own, common) else { return nil }
+        let (mine, general) = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+        if let version = value(mine, general), version.text == "grpc" {
+            fault = "\(version.name) is grpc, and Sealpost sends OTLP over HTTP; set tracing.endpoint to that port"
+            return nil
+        }
+        let url = OutboundURL(endpoint.text)
+        guard let url = endpoint.name == own ? url : url?.appending(self.path) else {
+            fault = "\(endpoint.name) \(self.form); set tracing.endpoint"
+            return nil
+        }
+        return url
+    }
+}

@@ -1,0 +1,69 @@
+internal import Synchronization
+
+/// Decides which requests and pushes have their log line at level `info`, and knows the traces of
+/// the newest notifications.
+///
+/// It stays in memory: traces only help people to follow a request through the log and through
+/// spans, and are not worth a write. Any thread may use it.
+package final class RequestTraces: Sendable {
+    /// The largest number of notifications; above it the oldest are evicted.
+    package static let limit = 50_000
+
+    private struct State {
+        var traces: [NotificationID: TraceContext] = [:]
+        /// The notifications in the order of their posts, as a ring.
+        var order: [NotificationID] = []
+        var next = 0
+    }
+
+    /// The server logs one of so many requests at `info`; 0: none.
+    private let every: Atomic<Int>
+    private let requests = Atomic(0)
+    /// Whether any trace was recorded: most servers see no traces, and their pushes take no lock.
+    private let isUsed = Atomic(false)
+    private let state = Mutex(State())
+    /// `nil`: there is no collector of spans.
+    package let spans: SpanRecorder?
+
+    package init(sampling every: Int = 0, spans: SpanRecorder? = nil) {
+        self.every = Atomic(every)
+        self.spans = spans
+    }
+
+    /// Changes the sampled share of requests.
+    package func sample(_ every: Int) {
+        self.every.store(every, ordering: .relaxed)
+    }
+
+    /// Whether a request, or a push that it has caused, is logged at `info`. The answer is the
+    /// same for all of a trace.
+    package func isSampled(_ trace: TraceID?) -> Bool {
+        let every = self.every.load(ordering: .relaxed)
+        if every == 0 { return false }
+        guard let trace else {
+            return self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % every == 0
+        }
+        // The hash has a seed of this process: a caller cannot choose traces that fill the log.
+        var hasher = Hasher()
+        hasher.combine(trace)
+        return UInt(bitPattern: hasher.finalize()) % UInt(every) == 0
+    }
+
+    /// Records the trace of the request that has posted a notification.
+    package func record(_ trace: TraceContext, of notification: NotificationID) {
+        self.state.withLock { state in
+            guard state.traces.updateValue(trace, forKey: notification) == nil else { return }
+            if state.order.count < Self.limit { return state.order.append(notification) }
+            state.traces[state.order[state.next]] = nil
+            state.order[state.next] = notification
+            state.next = (state.next + 1) % Self.limit
+        }
+        self.isUsed.store(true, ordering: .relaxed)
+    }
+
+    /// The trace of a notification that was posted to this server, unless it was evicted.
+    package func trace(of notification: NotificationID) -> TraceContext? {
+        guard self.isUsed.load(ordering: .relaxed) else { return nil }
+        return self.state.withLock { $0.traces[notification] }
+    }
+}

@@ -1,0 +1,75 @@
+/// A request, a commit or a provider's call, for a collector of traces.
+///
+/// All its texts are constants of the code, route templates, or names of the configuration: a span
+/// leaves the server, and must not have anything that a client or a provider has chosen.
+package struct Span: Sendable, Hashable {
+    /// With OpenTelemetry's number.
+    package enum Kind: Int, Sendable {
+        case server = 2
+        case client = 3
+    }
+
+    package enum Value: Sendable, Hashable {
+        case text(String)
+        case number(Int)
+    }
+
+    package struct Attribute: Sendable, Hashable {
+        package let name: String
+        package let value: Value
+
+        package init(_ name: String, _ value: Value) {
+            (self.name, self.value) = (name, value)
+        }
+    }
+
+    package let name: String
+    package let kind: Kind
+    /// The span's own place.
+    package let context: TraceContext
+    /// `nil`: the trace begins here.
+    package let parent: SpanID?
+    /// In nanoseconds since 1970.
+    package let start: Int64
+    package let end: Int64
+    package let attributes: [Attribute]
+    package let isFailed: Bool
+}
+
+/// A span that has begun.
+package struct OpenSpan: Sendable {
+    /// The parent of the spans within it.
+    package let context: TraceContext
+    fileprivate let parent: SpanID?
+    /// In nanoseconds since 1970.
+    fileprivate let start: Int64
+    fileprivate let instant = ContinuousClock.now
+
+    init(_ context: TraceContext, of parent: SpanID?, at start: Int64) {
+        (self.context, self.parent, self.start) = (context, parent, start)
+    }
+
+    /// The span, which ends now.
+    func ended(_ name: String, _ kind: Span.Kind, _ attributes: [Span.Attribute], isFailed: Bool) -> Span {
+        Span(
+            name: name,
+            kind: kind,
+            context: self.context,
+            parent: self.parent,
+            start: self.start,
+            // A step of the wall clock does not change the duration.
+            end: self.start &+ (ContinuousClock.now - self.instant).nanoseconds,
+            attributes: attributes,
+            isFailed: isFailed
+        )
+    }
+}
+
+extension Duration {
+    /// At most 292 years.
+    fileprivate var nanoseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        let (whole, isTooMuch) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return isTooMuch ? .max : whole &+ attoseconds / 1_000_000_000
+    }
+}

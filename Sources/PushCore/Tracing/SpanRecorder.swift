@@ -1,0 +1,92 @@
+package import Foundation
+internal import Synchronization
+
+/// Decides which requests have spans, and queues ended spans for their export. Any thread may use
+/// it; it never waits.
+package final class SpanRecorder: Sendable {
+    /// The most spans that wait for their export; more are dropped.
+    package static let limit = 8192
+    /// The most spans of one export; as many wake the export early.
+    package static let batch = 512
+
+    /// Set when a batch is full.
+    package let signal = Signal()
+    /// One of so many requests without a `traceparent` begins a trace; 0: none.
+    private let every: Int
+    private let requests = Atomic(0)
+    private let spans = Mutex<[Span]>([])
+    private let drops = Atomic(0)
+    private let now: @Sendable () -> Date
+
+    package init(sampling every: Int, now: @escaping @Sendable () -> Date = { Date() }) {
+        self.every = every
+        self.now = now
+    }
+
+    /// Spans that were dropped since the start: the queue was full, or the collector refused them.
+    package var dropped: Int { self.drops.load(ordering: .relaxed) }
+
+    package func countDropped(_ count: Int) {
+        self.drops.wrappingAdd(count, ordering: .relaxed)
+    }
+
+    // MARK: Recording
+
+    /// Begins the span of a request; `nil` if it has none. The caller's flag decides, and the
+    /// sampling only if the request names no trace.
+    package func begin(under caller: TraceContext?) -> OpenSpan? {
+        if let caller { return self.begin(within: caller) }
+        guard self.every > 0, self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % self.every == 0 else {
+            return nil
+        }
+        return OpenSpan(TraceContext(trace: .random(), span: .random(), isSampled: true), of: nil, at: self.time)
+    }
+
+    /// Begins a span under another one; `nil` unless its trace is recorded.
+    package func begin(within parent: TraceContext?) -> OpenSpan? {
+        guard let parent, parent.isSampled else { return nil }
+        let own = TraceContext(trace: parent.trace, span: .random(), isSampled: true)
+        return OpenSpan(own, of: parent.span, at: self.time)
+    }
+
+    package func end(
+        _ span: OpenSpan,
+        _ name: String,
+        _ kind: Span.Kind,
+        _ attributes: [Span.Attribute],
+        isFailed: Bool = false
+    ) {
+        let span = span.ended(name, kind, attributes, isFailed: isFailed)
+        let count = self.spans.withLock { spans -> Int? in
+            guard spans.count < Self.limit else { return nil }
+            spans.append(span)
+            return spans.count
+        }
+        guard let count else { return self.countDropped(1) }
+        if count == Self.batch { self.signal.set() }
+    }
+
+    // MARK: Exporting
+
+    /// Removes the oldest spans from the queue, a batch at most.
+    package func take() -> [Span] {
+        self.spans.withLock { spans in
+            let taken = Array(spans.prefix(Self.batch))
+            spans.removeFirst(taken.count)
+            return taken
+        }
+    }
+
+    /// In nanoseconds since 1970.
+    private var time: Int64 { Int64(exactly: (self.now().timeIntervalSince1970 * 1e9).rounded()) ?? 0 }
+}
+
+extension SpanRecorder {
+    /// Measures the commit of a write for the request whose task this is.
+    package func beginCommit() -> OpenSpan? { self.begin(within: TraceContext.current) }
+
+    /// `database` is the name of the system, as OpenTelemetry spells it.
+    package func endCommit(_ span: OpenSpan, of database: String) {
+        self.end(span, "commit", .client, [.init("db.system.name", .text(database))])
+    }
+}

@@ -1,0 +1,94 @@
+package import Foundation
+package import Logging
+package import PushCore
+package import PushStore
+internal import ServiceLifecycle
+
+/// Tells devices to sync when another device, the publisher or the time has changed what they
+/// show.
+///
+/// It writes the entries of a `LookBook`, many in one transaction. A crash or a failure of the
+/// store loses those of a moment: the next change, or the app's next sync, tells of the same.
+package struct LookService: Sendable {
+    /// How long entries are gathered.
+    private static let gathering = Duration.milliseconds(200)
+    /// The longest wait, in case a signal is missed.
+    private static let longestWait = Duration.seconds(60)
+    /// Users in one transaction: small enough that a waiting post is not noticeably delayed.
+    private static let batch = 100
+
+    private let store: any OutboxStore
+    private let reader: any OutboxReader
+    private let book: LookBook
+    private let makeID: @Sendable () -> NotificationID?
+    private let workIsWaiting: WakeUp
+    private let logger: Logger
+    private let now: @Sendable () -> Date
+
+    /// `makeID` draws the ids of looks, in the form of notifications' ids.
+    package init(
+        store: any OutboxStore,
+        reader: any OutboxReader,
+        book: LookBook,
+        makeID: @escaping @Sendable () -> NotificationID?,
+        workIsWaiting: WakeUp,
+        logger: Logger,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.store = store
+        self.reader = reader
+        self.book = book
+        self.makeID = makeID
+        self.workIsWaiting = workIsWaiting
+        self.logger = logger
+        self.now = now
+    }
+
+    /// Works until shutdown, and writes the last entries then.
+    package func run() async throws {
+        await self.book.signal.signallingAtShutdown {
+            while !Task.isShuttingDownGracefully, !Task.isCancelled {
+                await self.book.signal.wait(atMost: Self.longestWait)
+                // Cancellation ends the sleep early.
+                try? await Task.sleep(for: Self.gathering)
+                await self.write()
+            }
+        }
+    }
+
+    /// Writes the present entries.
+    package func write() async {
+        let entries = self.book.take()
+        if entries.isEmpty { return }
+        do {
+            for id in entries.recalls { try await self.enqueue(recallOf: id) }
+            try await self.enqueue(entries.orders)
+            for start in stride(from: 0, to: entries.syncs.count, by: Self.batch) {
+                let syncs = Array(entries.syncs[start..<min(start + Self.batch, entries.syncs.count)])
+                try await self.store.cancelLooks(of: syncs, now: self.now())
+            }
+        } catch {
+            self.logger.report("devices not told to sync; the next change tells them", error)
+        }
+    }
+
+    // MARK: - Private
+
+    private func enqueue(_ orders: [LookOrder]) async throws {
+        for start in stride(from: 0, to: orders.count, by: Self.batch) {
+            let part = Array(orders[start..<min(start + Self.batch, orders.count)])
+            if try await self.store.enqueueLooks(part, makeID: self.makeID, now: self.now()) { self.workIsWaiting() }
+        }
+    }
+
+    /// Tells all recipients who have not dismissed the notification.
+    private func enqueue(recallOf id: NotificationID) async throws {
+        var last: Int64? = 0
+        while let user = last, !Task.isCancelled {
+            let recipients = try await self.reader.recipients(of: id, after: user, limit: Self.batch)
+            let told = recipients.filter { $0.dismissedAt == nil }
+            try await self.enqueue(told.map { LookOrder(user: $0.user, isUrgent: true) })
+            last = recipients.count < Self.batch ? nil : recipients.last?.user
+        }
+    }
+}

@@ -1,0 +1,301 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// A device that gets a push of a group.
+struct GroupDevice {
+    let number: Int64
+    let user: Int64
+    let lane: String
+    /// Whether the device cannot be reached until it connects; its push is parked.
+    let isAway: Bool
+}
+
+/// A row of `recipient`.
+struct GroupRecipient {
+    let id: Int64
+    let user: Int64
+    let change: Int64
+    /// The time when the notification was stored, in milliseconds.
+    let createdAt: Int64
+    let isReadOnce: Bool
+    let mac: Int64
+
+    init(of notification: NewNotification, user: Int64, change: Int64, mac: Int64) {
+        (self.id, self.user, self.change, self.mac) = (notification.id.rawValue, user, change, mac)
+        (self.createdAt, self.isReadOnce) = (notification.createdAt.milliseconds, notification.isReadOnce)
+    }
+}
+
+extension PostGroup.Chosen {
+    /// `nil` until the devices are found.
+    var reach: Reach? { self.devices.map { Reach(recipients: self.recipients.count, pushes: $0.count) } }
+
+    /// Whether a push of the found devices is due.
+    var isDue: Bool { self.devices?.contains { !$0.isAway } ?? false }
+
+    var isScheduled: Bool { self.notification.sendAt != nil }
+
+    fileprivate var pushes: [GroupPush] {
+        let (id, createdAt) = (self.notification.id.rawValue, self.notification.createdAt.milliseconds)
+        return (self.devices ?? []).map { GroupPush(id: id, createdAt: createdAt, device: $0) }
+    }
+}
+
+/// A row of `push`.
+private struct GroupPush {
+    let id: Int64
+    /// The time when the notification was stored, in milliseconds.
+    let createdAt: Int64
+    let device: GroupDevice
+
+    var dueAt: Int64? { self.device.isAway ? nil : self.createdAt }
+    var reason: String? { self.device.isAway ? PushReason.away : nil }
+}
+
+extension HashedAudience {
+    /// The tags of the devices in the branches of the audience.
+    var deviceTags: [Data] {
+        self.branches.compactMap { branch in
+            if case .devicesWith(let tag) = branch { tag } else { nil }
+        }
+    }
+}
+
+/// The statements of a group.
+extension PostGroup {
+    /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
+    /// and the ids that are in use.
+    static func lookUp(for posts: [NewPost], _ senders: [Int64]) throws -> Statement {
+        try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
+    }
+
+    static let lookup = """
+        with a as (
+            select id, name_key, apps from account where name_key = any($1::bytea[]) order by id for key share)
+        select a.id, a.name_key, a.apps, null::int8, null::int8 from a
+        union all select u.user_id, null, null, u.notifications, u.bytes from usage u where u.user_id = any($2::int8[])
+        union all select n.id, null, null, null, null from notification n where n.id = any($3::int8[])
+        """
+
+    /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
+    /// will be stored. So it draws, for each user, one number for each post that names the user.
+    /// `nil`: the posts name nobody.
+    static func draw(for posts: [NewPost]) throws -> Statement? {
+        var counts: [Data: Int] = [:]
+        for post in posts where post.notification.sendAt == nil {
+            for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 }
+        }
+        guard let most = counts.values.max() else { return nil }
+        return try Statement(Self.nextChanges, Array(counts.keys), most)
+    }
+
+    static let nextChanges = WriteTransaction.nextChanges(
+        ofUsers: "(select id as user_id from account where name_key = any($1::bytea[])) as u"
+    )
+
+    private static func userKeys(of posts: [NewPost]) -> [Data] {
+        Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
+    }
+
+    /// Adds to the usage of senders, and locks it. `added` is sorted by sender.
+    static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
+        try Statement(
+            Self.usageAddition,
+            added.map(\.sender),
+            added.map(\.usage.notifications),
+            added.map(\.usage.bytes)
+        )
+    }
+
+    /// Adds the usage, and fails if a sender then exceeds the given maximum.
+    static func adding(_ added: [(sender: Int64, usage: Usage)], most: [Int64: Usage]) throws -> Statement {
+        if most.isEmpty { return try Self.adding(added) }
+        return try Statement(
+            Self.usageAdditionWithinBounds,
+            added.map(\.sender),
+            added.map(\.usage.notifications),
+            added.map(\.usage.bytes),
+            added.map { most[$0.sender]?.notifications },
+            added.map { most[$0.sender]?.bytes }
+        )
+    }
+
+    static func usage(_ rows: Rows) throws -> [Int64: Usage] {
+        var usage: [Int64: Usage] = [:]
+        for row in rows.map({ $0 }) {
+            usage[try row.integer(0)] = Usage(notifications: try row.integer(1), bytes: try row.integer(2))
+        }
+        return usage
+    }
+
+    static let usageAddition = """
+        insert into usage (user_id, notifications, bytes)
+        select t.user_id, t.notifications, t.bytes
+        from unnest($1::int8[], $2::int8[], $3::int8[]) as t (user_id, notifications, bytes) order by t.user_id
+        on conflict (user_id) do update set notifications = usage.notifications + excluded.notifications,
+            bytes = usage.bytes + excluded.bytes
+        returning user_id, notifications, bytes
+        """
+
+    /// Fails with a number out of range (22003) if a limit is exceeded.
+    static let usageAdditionWithinBounds = """
+        with t as materialized (
+            select t.* from unnest($1::int8[], $2::int8[], $3::int8[], $4::int8[], $5::int8[])
+                as t (user_id, notifications, bytes, most_notifications, most_bytes)),
+        u as (
+            insert into usage (user_id, notifications, bytes)
+            select t.user_id, t.notifications, t.bytes from t order by t.user_id
+            on conflict (user_id) do update set notifications = usage.notifications + excluded.notifications,
+                bytes = usage.bytes + excluded.bytes
+            returning user_id, notifications, bytes)
+        select 9223372036854775807 + case when count(*) = 0 then 0 else 1 end from u join t on t.user_id = u.user_id
+        where u.notifications > t.most_notifications or u.bytes > t.most_bytes
+        """
+
+    /// Finds the devices with each of the posts' tags, up to a limit. The counters of their users
+    /// must be locked, so that no device opens or loses its only event stream meanwhile.
+    static func findDevices(of posts: [NewPost], _ streamLanes: Set<String>) throws -> Statement {
+        let tags = Set(posts.flatMap(\.audience.deviceTags))
+        return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())
+    }
+
+    static func devices(_ rows: Rows) throws -> [Data: [GroupDevice]] {
+        var devices: [Data: [GroupDevice]] = [:]
+        for row in rows.map({ $0 }) {
+            let device = GroupDevice(
+                number: try row.integer(1),
+                user: try row.integer(2),
+                lane: try row.text(3),
+                isAway: try row.boolean(4)
+            )
+            devices[try row.data(0), default: []].append(device)
+        }
+        return devices
+    }
+
+    private static let taggedDevices = """
+        select k.tag, v.number, v.user_id, v.lane,
+            case when v.lane = any($3::text[]) then \(StreamHolder.holder(of: "v.number")) is null else false end
+        from pg_catalog.unnest($1::bytea[]) as k (tag)
+        cross join lateral (
+            select d.number, d.user_id, d.lane from device_tag t join device d on d.number = t.device
+            where t.tag = k.tag and \(AudienceCondition.activeDevice) limit $2) as v
+        """
+
+    /// Inserts the posts, with their places in the schedule; returns the places in the order of
+    /// notifications of posts that still need devices.
+    static func insertion(of chosen: [Chosen], _ sealing: Sealing) throws -> Statement {
+        let notifications = chosen.map(\.notification)
+        let (recipients, pushes) = (chosen.flatMap(\.recipients), chosen.flatMap(\.pushes))
+        let values: [any Bindable] = [
+            notifications.map(\.id.rawValue),
+            notifications.map(\.sender),
+            notifications.map(\.audience.app.stored),
+            notifications.map(\.isStoredByClients),
+            notifications.map(\.isReadOnce),
+            notifications.map(\.priority.rawValue),
+            notifications.map(\.collapseID),
+            chosen.map { Int64($0.plan.index) << 8 | .random(in: 0..<256) },
+            chosen.map(\.plan.post.seed),
+            notifications.map(\.createdAt.milliseconds),
+            notifications.map(\.expiresAt.milliseconds),
+            chosen.map(\.payload),
+            chosen.map(\.alert),
+            recipients.map(\.id),
+            recipients.map(\.user),
+            recipients.map(\.change),
+            recipients.map(\.createdAt),
+            recipients.map(\.mac),
+            pushes.map(\.id),
+            pushes.map(\.device.number),
+            pushes.map(\.device.user),
+            pushes.map(\.device.lane),
+            pushes.map(\.dueAt),
+            pushes.map(\.reason),
+        ]
+        if chosen.allSatisfy({ $0.devices != nil }) { return try Statement(Self.insertion, values: values) }
+        let scheduled = notifications.filter { $0.sendAt != nil }
+        return try Statement(
+            Self.insertionWithSchedule,
+            values: values + [
+                scheduled.map(\.id.rawValue),
+                scheduled.map(\.sendAt?.milliseconds),
+                try scheduled.map {
+                    let place = SealedPlace.scheduled($0.id.rawValue)
+                    return try sealing.seal($0.audience.expressions.map(\.description), in: place, until: $0.expiresAt)
+                } as [Data],
+                try scheduled.map { try $0.audience.platformNames },
+            ]
+        )
+    }
+
+    /// `nil`: no post is read-once.
+    static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
+        let untaken = chosen.flatMap(\.recipients).filter(\.isReadOnce)
+        return untaken.isEmpty ? nil : try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))
+    }
+
+    /// A notification's place in the order of notifications is the time of its insertion, by the
+    /// database's clock. It consists of the microseconds since 1970, shifted by 8 bits, and 8
+    /// random bits for notifications of the same microsecond. Posts of one caller are a
+    /// microsecond or more apart, so that they keep their order.
+    ///
+    /// Fails (23505) if an id is taken, so the order of the other parts does not matter.
+    private static let notifications = """
+        insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
+            sequence, seed, created_at, expires_at, payload, alert)
+        select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority, t.collapse_id,
+            ((extract(epoch from clock_timestamp()) * 1000000)::int8 << 8) + t.place, t.seed, t.created_at, t.expires_at,
+            t.payload, t.alert
+        from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::text[], $8::int8[],
+            $9::int8[], $10::int8[], $11::int8[], $12::bytea[], $13::bytea[])
+            as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id, place, seed, created_at,
+                expires_at, payload, alert)
+        """
+
+    private static let recipients = """
+        insert into recipient (notification_id, user_id, change, changed_at, mac)
+        select * from unnest($14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[])
+        """
+
+    private static let pushes = """
+        insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
+        select t.id, t.device, t.user_id, t.lane, false, t.due_at, t.reason
+        from unnest($19::int8[], $20::int8[], $21::int8[], $22::text[], $23::int8[], $24::text[])
+            as t (id, device, user_id, lane, due_at, reason)
+        """
+
+    static let insertion = "with n as (\(Self.notifications)), r as (\(Self.recipients)) \(Self.pushes)"
+
+    static let insertionWithSchedule = """
+        with n as (\(Self.notifications) returning id, sequence), r as (\(Self.recipients)), p as (\(Self.pushes)),
+        s as (
+            insert into scheduled (notification_id, due_at, sequence, expressions, platforms)
+            select n.id, t.due_at, n.sequence, t.expressions, t.platforms
+            from unnest($25::int8[], $26::int8[], $27::bytea[], $28::text[]) as t (id, due_at, expressions, platforms)
+            join n on n.id = t.id)
+        select n.id, n.sequence from n
+        """
+
+    static let untakenInsertion = """
+        insert into untaken (notification_id, user_id) select * from unnest($1::int8[], $2::int8[])
+        """
+}
+
+extension PostGroup.Facts {
+    /// Adds the rows of `lookup`.
+    mutating func add(_ rows: Rows) throws {
+        for row in rows.map({ $0 }) {
+            let id = try row.integer(0)
+            if let key = try row.optionalData(1) {
+                self.users[key] = NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
+            } else if let notifications = try row.optionalInteger(3) {
+                self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
+            } else {
+                self.ids.insert(id)
+            }
+        }
+    }
+}

@@ -1,0 +1,257 @@
+internal import Foundation
+internal import PostgreSQL
+internal import PushCore
+internal import PushStore
+
+/// Posts of several callers, which one transaction stores by the same few statements.
+///
+/// The group reads and locks the rows for all posts at once, in the order in which all
+/// transactions lock: the accounts of the users whom the posts name, these users' counters of
+/// changes. The requests' keys and the senders' usage come last, since all posts of a sender wait
+/// for it. A refusal is the outcome of its post only.
+///
+/// Other transactions wait for the rows that a group has locked. So it takes only two round trips:
+/// it reads and locks; it writes and commits. If a write conflicts, the run fails, and the group
+/// runs again. Posts whose devices are found page by page take more round trips; their caller is a
+/// group of its own.
+struct PostGroup {
+    /// Another transaction has taken an id or a key meanwhile, or its posts have reached the
+    /// bounds of a sender.
+    struct Overtaken: Error {}
+
+    /// The run of the transaction.
+    enum Run: Sendable {
+        /// Checks the bounds at the end, and throws `Overtaken` if the posts exceed them.
+        case first
+        /// Other posts of the senders wait for this transaction before it stores anything.
+        case overtaken
+        /// As `overtaken`, after the connection was lost during an earlier run's commit. Stores
+        /// nothing if that run has stored anything.
+        case afterLoss
+    }
+
+    /// A post that is stored.
+    struct Chosen {
+        let place: Int
+        let plan: PostPlan
+        let payload: Data
+        let alert: Data?
+        let recipients: [GroupRecipient]
+        /// `nil`: they are found page by page, or later.
+        let devices: [GroupDevice]?
+
+        var notification: NewNotification { self.plan.post.notification }
+    }
+
+    private let members: [PostMember]
+    private let run: Run
+    private let isAlone: Bool
+    private let store: PostgreSQLStore
+    private let tx: WriteTransaction
+    private var facts: Facts
+    private var numbers: [Int64: Int64]
+    private let devices: [Data: [GroupDevice]]
+    /// The usage that the group adds.
+    private var added: [Int64: Usage] = [:]
+
+    /// Reads and locks the rows that the posts need.
+    init(
+        _ members: [PostMember],
+        _ run: Run,
+        isAlone: Bool,
+        by store: PostgreSQLStore,
+        _ tx: WriteTransaction
+    ) async throws {
+        (self.members, self.run, self.isAlone, self.store, self.tx) = (members, run, isAlone, store, tx)
+        let posts = members.flatMap(\.posts)
+        let requests = members.flatMap(\.requests)
+        let senders = Set(posts.map(\.notification.sender)).sorted()
+        let keys = requests.isEmpty ? nil : try IdempotencyKeys.lookup(of: requests)
+        let draw = try Self.draw(for: posts)
+        let direct = isAlone ? members.flatMap { member in member.posts.filter(member.isDirect) } : posts
+        let search = direct.isEmpty ? nil : try Self.findDevices(of: direct, tx.streamLanes)
+        let statements = try [keys, Self.lookUp(for: posts, senders), draw, search]
+        var answers = try await tx.query(all: statements.compactMap { $0 }).makeIterator()
+        let rows = keys == nil ? nil : answers.next()
+        var facts = Facts(keys: try IdempotencyKeys(requests, found: rows))
+        if let rows = answers.next() { try facts.add(rows) }
+        let drawn = draw == nil ? nil : answers.next()
+        self.facts = facts
+        self.numbers = try drawn.map(WriteTransaction.numbers) ?? [:]
+        self.devices = try answers.next().map(Self.devices) ?? [:]
+        if run == .first { return }
+        // Also waits for the end of an earlier run's transaction. Must follow the counters, which
+        // first runs lock before the usage.
+        self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
+    }
+
+    /// Stores the posts; returns an end for each member, or `nil` if an earlier run was committed.
+    mutating func store() async throws -> [PostEnd]? {
+        if self.run == .afterLoss, try await self.isAnyStored() {
+            // This transaction has written the senders' usage. So its commit confirms the earlier
+            // one's: PostgreSQL replicates them in order.
+            return nil
+        }
+        self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
+        var postings = self.members.map { Posting($0.posts, of: $0.batch, within: $0.bounds) }
+        var chosen: [Chosen] = []
+        var fits = postings.map { _ in true }
+        for (place, member) in self.members.enumerated() {
+            let first = member.posts.first.flatMap { self.devices(of: $0, member) }
+            fits[place] = self.isAlone || first != nil
+            while fits[place], let plan = try postings[place].next(&self.facts) {
+                let devices = plan.index == 0 ? first : self.devices(of: plan.post, member)
+                let post = try self.choose(plan, of: place, devices)
+                chosen.append(post)
+                postings[place].end(plan, self.record(post, post.reach ?? .none, hasWork: post.isDue))
+            }
+        }
+        for (post, made) in try await self.insert(chosen) {
+            postings[post.place].end(post.plan, self.record(post, made.reach, hasWork: made.hasWork))
+        }
+        try self.facts.keys.write(self.tx)
+        for record in postings.flatMap(\.records).merged { self.tx.append(record) }
+        try self.writeUsage()
+        return zip(postings, fits).map { $1 ? .outcomes($0.outcomes) : .alone(.first, last: nil) }
+    }
+
+    // MARK: - Private
+
+    /// The devices of a direct post; `nil` for others, and for a post that does not fit a group
+    /// after all: with too many devices, or with devices of users whom it does not name.
+    private func devices(of post: NewPost, _ member: PostMember) -> [GroupDevice]? {
+        guard !self.isAlone || member.isDirect(post) else { return nil }
+        let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
+        let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
+        guard own.count <= AudienceWalk.page else { return nil }
+        let users = Set(post.audience.users.compactMap { self.facts.users[$0.key]?.id })
+        guard own.values.allSatisfy({ users.contains($0.user) }) else { return nil }
+        return own.values.sorted { $0.number < $1.number }
+    }
+
+    private mutating func choose(_ plan: PostPlan, of place: Int, _ devices: [GroupDevice]?) throws -> Chosen {
+        let (post, notification) = (plan.post, plan.post.notification)
+        let (payload, alert) = try post.renewed(by: self.store.sealing.vault)
+        self.facts.ids.insert(notification.id.rawValue)
+        self.facts.usage[notification.sender, default: Usage()].add(payload)
+        self.added[notification.sender, default: Usage()].add(payload)
+        let recipients = try plan.recipients.sorted().map { user in
+            let change = try PostgreSQLStore.number(of: user, in: self.numbers)
+            self.numbers[user] = change &+ 1
+            let mac = self.store.sealing.rows.recipient(of: notification.id.rawValue, user: user)
+            return GroupRecipient(of: notification, user: user, change: change, mac: mac)
+        }
+        return Chosen(
+            place: place,
+            plan: plan,
+            payload: payload,
+            alert: alert,
+            recipients: recipients,
+            devices: devices
+        )
+    }
+
+    /// Stores the requests of a post with its reach.
+    private mutating func record(_ post: Chosen, _ reach: Reach, hasWork: Bool) -> PostOutcome {
+        for request in post.plan.requests { self.facts.keys.record(request, of: post.notification, reach) }
+        return .stored(reach, hasWork: hasWork)
+    }
+
+    /// Inserts the posts: with the commit, or before it if devices are then found page by page.
+    /// Returns what that has made of the latter posts.
+    private func insert(_ chosen: [Chosen]) async throws -> [(Chosen, (reach: Reach, hasWork: Bool))] {
+        if chosen.isEmpty { return [] }
+        for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
+        let insertion = try Self.insertion(of: chosen, self.store.sealing)
+        let untaken = try Self.untakenInsertion(of: chosen)
+        let walked = chosen.filter { $0.devices == nil && !$0.isScheduled }
+        guard !walked.isEmpty else {
+            for statement in [insertion, untaken].compactMap({ $0 }) { self.tx.queryLast(statement) }
+            return []
+        }
+        let sequences = try await self.sequences(insertion, untaken)
+        var made: [(Chosen, (reach: Reach, hasWork: Bool))] = []
+        for post in walked {
+            guard let sequence = sequences[post.notification.id.rawValue] else { throw Overtaken() }
+            let enqueued = try await PostgreSQLStore.enqueue(
+                self.tx,
+                PushTarget(post.plan.post, sequence: sequence),
+                besides: post.plan.recipients,
+                page: self.members[post.place].page ?? AudienceWalk.page,
+                now: post.notification.createdAt
+            )
+            made.append((post, enqueued))
+        }
+        return made
+    }
+
+    private func sequences(_ insertion: Statement, _ untaken: Statement?) async throws -> [Int64: Int64] {
+        do {
+            let rows = try await self.tx.query(all: [insertion, untaken].compactMap { $0 })[0]
+            return try WriteTransaction.numbers(rows)
+        } catch let error as DatabaseError where error.isOvertaking {
+            throw Overtaken()
+        }
+    }
+
+    /// Writes the usage last, since all posts of a sender wait for it. Only a first run can have
+    /// been overtaken; later runs have it locked.
+    private func writeUsage() throws {
+        if self.added.isEmpty { return }
+        let added = self.added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }
+        guard self.run == .first else { return self.tx.queryLast(try Self.adding(added)) }
+        var most: [Int64: Usage] = [:]
+        for member in self.members {
+            guard let bounds = member.bounds, let sender = member.posts.first?.notification.sender else { continue }
+            let known = most[sender]
+            most[sender] = Usage(
+                notifications: min(Int64(bounds.notifications), known?.notifications ?? .max),
+                bytes: min(Int64(bounds.bytes), known?.bytes ?? .max)
+            )
+        }
+        self.tx.queryLast(try Self.adding(added, most: most))
+    }
+
+    /// Whether an earlier run has stored one of the notifications.
+    private func isAnyStored() async throws -> Bool {
+        let posts = self.members.flatMap(\.posts)
+        return try await self.tx.query(
+            """
+            select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
+            join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
+            """,
+            posts.map(\.notification.id.rawValue),
+            posts.map(\.notification.sender),
+            posts.map(\.seed)
+        ).count > 0
+    }
+}
+
+extension PostGroup {
+    /// The facts about all posts of a group, which are read at once.
+    struct Facts: PostFacts {
+        var keys: IdempotencyKeys
+        var users: [Data: NamedUser] = [:]
+        var usage: [Int64: Usage] = [:]
+        /// The posts' ids that are in use.
+        var ids: Set<Int64> = []
+
+        init(keys: IdempotencyKeys) {
+            self.keys = keys
+        }
+
+        func earlier(_ request: IdempotentRequest) -> StoredRequest? { self.keys.stored[request.key] }
+
+        func usage(of sender: Int64) -> Usage { self.usage[sender] ?? Usage() }
+
+        func user(withKey key: Data) -> NamedUser? { self.users[key] }
+
+        func isTaken(_ id: NotificationID) -> Bool { self.ids.contains(id.rawValue) }
+    }
+}
+
+extension DatabaseError {
+    /// Whether an id or a key was taken meanwhile, or a bound was reached: see
+    /// `PostGroup.usageAdditionWithinBounds`.
+    fileprivate var isOvertaking: Bool { self.code == "23505" || self.code == "22003" }
+}

@@ -1,0 +1,52 @@
+internal import PushCore
+internal import PushStore
+
+/// The posts of one caller, in their order, with the facts of its request.
+struct PostMember: GroupMember {
+    let posts: [NewPost]
+    /// The request that contains all posts.
+    let batch: IdempotentRequest?
+    let bounds: StorageBounds?
+    /// The number of devices of a page; `nil`: the store's own.
+    let page: Int?
+    /// The term of the credential lease when its caller's request began; another caller's task may
+    /// store the posts.
+    let term = CredentialLease.admission
+
+    var byteCount: Int { self.posts.reduce(0) { $0 + $1.notification.sealedPayload.count } }
+
+    /// Whether the member may share a transaction: it then locks nothing else before its users'
+    /// counters, which a group locks first.
+    var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
+
+    /// Whether a post is for users whom it names, and all their devices, now.
+    func isDirect(_ post: NewPost) -> Bool {
+        let (notification, audience) = (post.notification, post.notification.audience)
+        return self.page == nil && notification.sendAt == nil && notification.collapseID == nil
+            && audience.platforms == nil && !audience.expressions.isEmpty
+            && audience.usernames.count == audience.expressions.count
+    }
+
+    /// The idempotent requests, each with the notification that it stores.
+    var requests: [IdempotencyKeys.Reserved] {
+        let own = self.posts.compactMap { post in post.request.map { ($0, post.notification) } }
+        guard let batch, let first = self.posts.first else { return own }
+        return [(batch, first.notification)] + own
+    }
+}
+
+/// The end of a member in a group.
+enum PostEnd: GroupEnd {
+    case outcomes([PostOutcome])
+    case failed(StoreError)
+    /// The caller must store its posts itself, beginning with this run. `last`: their outcomes in
+    /// a transaction of the group whose commit may have succeeded.
+    case alone(PostGroup.Run, last: [PostOutcome]?)
+
+    var failure: StoreError? { if case .failed(let error) = self { error } else { nil } }
+}
+
+extension GroupLimits {
+    /// While one group waits for the disk, the other group's statements run.
+    static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
+}

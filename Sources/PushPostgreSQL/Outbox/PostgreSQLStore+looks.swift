@@ -1,0 +1,217 @@
+package import Foundation
+internal import PostgreSQL
+package import PushCore
+package import PushStore
+
+/// Looks: pushes that show nothing and tell a device to sync, as SQLite's store enqueues them.
+///
+/// The devices' rows are locked first, so that two servers make one look of two changes.
+extension PostgreSQLStore {
+    package func enqueueLooks(
+        _ orders: [LookOrder],
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Bool {
+        let plans = self.options.looks.mapValues(LookPlan.init)
+        if plans.isEmpty || orders.isEmpty { return false }
+        let order = Dictionary(orders.map { ($0.user, $0) }) { first, _ in first }
+        return try await self.write { tx in
+            let devices = try await Self.devices(of: order, in: plans.keys.sorted(), tx)
+            if devices.isEmpty { return false }
+            let waiting = try await Self.waiting(devices, tx)
+            let streaming = devices.filter { tx.streamLanes.contains($0.lane) }.map(\.number)
+            let holders = try await StreamHolder.all(tx, of: streaming)
+            let away = Set(streaming).subtracting(holders.keys)
+            let looks = devices.compactMap { device -> Look? in
+                guard let plan = plans[device.lane], let order = order[device.user], !away.contains(device.number)
+                else { return nil }
+                let step = plan.step(
+                    last: device.dueAt,
+                    isWaiting: waiting.contains(device.number),
+                    isUrgent: order.isUrgent,
+                    now: now
+                )
+                guard case .make(let due) = step else { return nil }
+                return Look(device: device, isUrgent: order.isUrgent, dueAt: due)
+            }
+            if looks.isEmpty { return false }
+            try await Self.removeLast(of: looks.map(\.device), tx, now: now)
+            try await Self.insert(looks, makeID: makeID, tx, now: now)
+            return true
+        }
+    }
+
+    package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
+        if self.options.looks.isEmpty || syncs.isEmpty { return }
+        let found = try await self.read(
+            Self.syncedLooks,
+            syncs.map(\.user),
+            syncs.map(\.session),
+            syncs.map(\.change)
+        ).map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
+        if found.isEmpty { return }
+        try await self.write { tx in
+            try await Self.cancel(tx, found, reason: PushReason.fetched, now: now)
+        }
+    }
+
+    // MARK: - Private
+
+    /// A device, with its last look.
+    private struct LookDevice: Sendable {
+        let number: Int64
+        let user: Int64
+        let lane: String
+        let last: Int64?
+        let dueAt: Date?
+
+        init(_ row: Row) throws {
+            self.number = try row.integer(0)
+            self.user = try row.integer(1)
+            self.lane = try row.text(2)
+            self.last = try row.optionalInteger(3)
+            self.dueAt = try row.optionalInteger(4).map(Date.init(milliseconds:))
+        }
+
+        var lastPush: DuePush? { self.last.map { DuePush(notification: $0, device: self.number) } }
+    }
+
+    private struct Look: Sendable {
+        let device: LookDevice
+        let isUrgent: Bool
+        let dueAt: Date
+    }
+
+    private static func devices(
+        of orders: [Int64: LookOrder],
+        in lanes: [String],
+        _ tx: WriteTransaction
+    ) async throws -> [LookDevice] {
+        let users = orders.keys.sorted()
+        let sessions = users.map { orders[$0]?.session } as [String?]
+        return try await tx.query(Self.lookDevices, users, sessions, lanes).map(LookDevice.init)
+    }
+
+    /// The devices whose last look nobody sends yet. The lock keeps other servers from leasing it
+    /// before this transaction's changes are visible.
+    private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> Set<Int64> {
+        let pushes = devices.compactMap(\.lastPush)
+        if pushes.isEmpty { return [] }
+        let rows = try await tx.query(Self.waitingLooks, pushes.map(\.notification), pushes.map(\.device))
+        return Set(try rows.map { try $0.integer(0) })
+    }
+
+    /// Cancels the last looks that wait, and deletes the ended ones. A look that is still being
+    /// sent expires, so that the next cleanup deletes it: a stream that nobody reads must not fill
+    /// the database.
+    private static func removeLast(of devices: [LookDevice], _ tx: WriteTransaction, now: Date) async throws {
+        let pushes = devices.compactMap(\.lastPush)
+        if pushes.isEmpty { return }
+        try await Self.cancel(tx, pushes, reason: PushReason.replacedLook, now: now)
+        _ = try await tx.query(Self.deleteEndedLooks, pushes.map(\.notification), pushes.map(\.device))
+        let looks = Set(pushes.map(\.notification)).sorted()
+        _ = try await tx.query(Self.deleteEmptyLooks, looks)
+        _ = try await tx.query(Self.expireLooks, looks, now.milliseconds)
+    }
+
+    /// Each user's looks have a notification of their own. It has no sender, so it counts for
+    /// nobody's storage.
+    private static func insert(
+        _ looks: [Look],
+        makeID: () -> NotificationID?,
+        _ tx: WriteTransaction,
+        now: Date
+    ) async throws {
+        let users = Dictionary(looks.map { ($0.device.user, $0.isUrgent) }) { first, _ in first }
+        var left = users.keys.sorted()
+        var ids: [Int64: Int64] = [:]
+        while !left.isEmpty {
+            var drawn: [Int64: Int64] = [:]
+            for user in left {
+                if let id = makeID() { drawn[id.rawValue] = user }
+            }
+            let new = drawn.sorted { $0.key < $1.key }
+            let rows = try await tx.query(
+                Self.insertLooks,
+                new.map(\.key),
+                new.map { (users[$0.value] == true ? Push.Priority.high : .normal).rawValue },
+                new.map { _ in Int64.random(in: .min ... .max) },
+                now.milliseconds,
+                (now + LookPlan.lifetime).milliseconds
+            )
+            for id in try rows.map({ try $0.integer(0) }) { if let user = drawn[id] { ids[user] = id } }
+            left = left.filter { ids[$0] == nil }
+        }
+        let rows = looks.compactMap { look in ids[look.device.user].map { (id: $0, look: look) } }
+        let lanes = rows.map { Lane(stored: $0.look.device.lane).ofLooks.description }
+        _ = try await tx.query(
+            Self.insertPushes,
+            rows.map(\.id),
+            rows.map(\.look.device.number),
+            rows.map(\.look.device.user),
+            lanes,
+            rows.map(\.look.dueAt.milliseconds)
+        )
+        for lane in lanes { tx.count(.enqueued, lane: lane) }
+    }
+
+    static let lookDevices = """
+        select v.number, v.user_id, v.lane, v.look_id, v.look_at
+        from unnest($1::int8[], $2::text[]) as o (user_id, session) join device v on v.user_id = o.user_id
+        where v.lane = any($3::text[]) and v.claims_for is null
+            and (o.session is null or v.session is null or v.session <> o.session)
+        order by v.number for no key update of v
+        """
+
+    static let waitingLooks = """
+        select p.device from unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        join push p on \(DuePush.equal("p", "k"))
+        where p.owner is null and p.due_at is not null
+        order by p.notification_id, p.device for share of p
+        """
+
+    static let syncedLooks = """
+        select p.notification_id, p.device
+        from unnest($1::int8[], $2::text[], $3::int8[]) as s (user_id, session, change)
+        join device v on v.user_id = s.user_id and v.session = s.session
+        join push p on p.notification_id = v.look_id and p.device = v.number
+        where p.owner is null and p.due_at is not null
+            and not exists (select 1 from recipient r where r.user_id = s.user_id and r.change > s.change)
+        """
+
+    static let deleteEndedLooks = """
+        delete from push_end p using unnest($1::int8[], $2::int8[]) as k (notification_id, device)
+        where \(DuePush.equal("p", "k"))
+        """
+
+    static let deleteEmptyLooks = """
+        delete from notification n where n.id = any($1::int8[])
+            and not exists (select 1 from push p where p.notification_id = n.id)
+            and not exists (select 1 from push_end p where p.notification_id = n.id)
+        """
+
+    static let expireLooks = """
+        update notification n set expires_at = $2 where n.id = any($1::int8[]) and n.expires_at > $2
+            and not exists (select 1 from push p where p.notification_id = n.id and p.owner is null)
+        """
+
+    /// The place in the order of notifications comes from the time, as in a post.
+    static let insertLooks = """
+        insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at,
+            expires_at)
+        select t.id, 0, false, false, t.priority, (extract(epoch from clock_timestamp()) * 1000000)::bigint << 8, t.seed,
+            $4, $5
+        from unnest($1::int8[], $2::text[], $3::int8[]) as t (id, priority, seed)
+        on conflict (id) do nothing returning id
+        """
+
+    static let insertPushes = """
+        with pushes as (
+            insert into push (notification_id, device, user_id, lane, is_bulk, due_at)
+            select t.id, t.device, t.user_id, t.lane, false, t.due_at
+            from unnest($1::int8[], $2::int8[], $3::int8[], $4::text[], $5::int8[])
+                as t (id, device, user_id, lane, due_at))
+        update device v set look_id = t.id, look_at = t.due_at
+        from unnest($1::int8[], $2::int8[], $5::int8[]) as t (id, device, due_at) where v.number = t.device
+        """
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import Glibc
+
+/// A file system that several machines may use at a time.
+///
+/// The locks and the shared memory of SQLite end at the machine: two servers could write the same
+/// database, and destroy it.
+struct NetworkFileSystem: Equatable {
+    /// The kernel's name of its type, such as `nfs4`.
+    let type: String
+
+    /// 9p and virtiofs are folders of a virtual machine's host. Types of FUSE have the name of
+    /// their program.
+    private static let types: Set = [
+        "9p", "afs", "beegfs", "ceph", "cifs", "coda", "fuse.blobfuse2", "fuse.ceph-fuse", "fuse.davfs2",
+        "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.grpcfuse", "fuse.juicefs", "fuse.mount-s3",
+        "fuse.rclone", "fuse.s3fs", "fuse.sshfs", "fuse.vmhgfs-fuse", "gpfs", "lustre", "ncpfs", "nfs", "nfs4", "ocfs2",
+        "orangefs", "prl_fs", "smb3", "vboxsf", "virtiofs", "vmhgfs",
+    ]
+
+    /// The file system of a file; `nil` if it is local or unknown.
+    init?(of path: String) {
+        var url = URL(fileURLWithPath: path)
+        var status = stat()
+        // The first start creates the file and its folders.
+        while stat(url.path, &status) != 0 {
+            guard url.pathComponents.count > 1 else { return nil }
+            url.deleteLastPathComponent()
+        }
+        // Without /proc nobody knows.
+        guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return nil }
+        self.init(ofDevice: UInt64(status.st_dev), in: mounts)
+    }
+
+    /// The file system of a device in the text of /proc/self/mountinfo, proc_pid_mountinfo(5).
+    init?(ofDevice device: UInt64, in mounts: String) {
+        // The bits of makedev(3).
+        let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
+        let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
+        for line in mounts.split(separator: "\n") {
+            let fields = line.split(separator: " ")
+            // The number of optional fields before the hyphen differs.
+            guard fields.count > 2, fields[2] == "\(major):\(minor)", let hyphen = fields.firstIndex(of: "-"),
+                let type = fields[hyphen...].dropFirst().first
+            else { continue }
+            guard Self.types.contains(String(type)) else { return nil }
+            self.type = String(type)
+            return
+        }
+        return nil
+    }
+}

@@ -1,0 +1,42 @@
+internal import Foundation
+internal import PushCore
+internal import PushStore
+internal import SQLite
+
+/// The facts about posts, each read on demand.
+struct PostSearch: PostFacts {
+    private let db: Database
+    /// The posts of a batch often have the same recipients.
+    private var users: [Data: NamedUser] = [:]
+    private let now: Date
+
+    init(_ db: Database, now: Date) {
+        (self.db, self.now) = (db, now)
+    }
+
+    func earlier(_ request: IdempotentRequest) throws -> StoredRequest? {
+        try self.db.first(
+            prepared: "select \(StoredRequest.Column.list) from idempotency where key = ? and created_at > ?",
+            request.key,
+            (self.now - IdempotentRequest.lifetime).milliseconds
+        ) { try StoredRequest($0) }
+    }
+
+    /// Reads one row, which the post changes anyway (see `usage` in the schema).
+    func usage(of sender: Int64) throws -> Usage {
+        try self.db.first(prepared: "select notifications, bytes from usage where user_id = ?", sender) {
+            Usage(notifications: $0.integer(0), bytes: $0.integer(1))
+        } ?? Usage()
+    }
+
+    mutating func user(withKey key: Data) throws -> NamedUser? {
+        if let user = self.users[key] { return user }
+        let user = try self.db.first(prepared: "select id, apps from user where name_key = ?", key) {
+            NamedUser(id: $0.integer(0), apps: Set(storedApps: $0.optionalText(1)))
+        }
+        self.users[key] = user
+        return user
+    }
+
+    func isTaken(_ id: NotificationID) -> Bool { false }
+}

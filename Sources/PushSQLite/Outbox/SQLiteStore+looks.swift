@@ -1,0 +1,207 @@
+package import Foundation
+package import PushCore
+package import PushStore
+internal import SQLite
+
+/// Looks: pushes that show nothing and tell a device to sync, since another device of its user has
+/// changed something.
+///
+/// Each is a push of a notification without payload and recipients, in the lane of looks of the
+/// device's lane. The device's row names its last one, whose rows are deleted with the next: a
+/// device has one at a time, however often its user changes something.
+extension SQLiteStore {
+    package func enqueueLooks(
+        _ orders: [LookOrder],
+        makeID: @escaping @Sendable () -> NotificationID?,
+        now: Date
+    ) async throws -> Bool {
+        let pusher = self.pusher
+        if pusher.looks.isEmpty || orders.isEmpty { return false }
+        // A broadcast that expires must not delay posts.
+        let lane: WriterLane = orders.contains(where: \.isUrgent) ? .delivery : .housekeeping
+        return try await self.writer.write(lane) { db in
+            var count = 0
+            for order in orders { count += try Self.enqueue(order, by: pusher, makeID: makeID, db, now: now) }
+            return count > 0
+        }
+    }
+
+    package func cancelLooks(of syncs: [LookSync], now: Date) async throws {
+        if self.pusher.looks.isEmpty || syncs.isEmpty { return }
+        try await self.writer.write(.housekeeping) { [pusher] db in
+            for sync in syncs {
+                let waiting = try db.all(prepared: Self.waitingLooks, sync.user, sync.session) {
+                    DuePush(notification: $0.integer(1), device: $0.integer(0))
+                }
+                guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
+                for push in waiting { try Self.cancel(push, reason: PushReason.fetched, by: pusher, db, now: now) }
+            }
+        }
+    }
+
+    // MARK: - Private
+
+    /// Returns the number of pushes.
+    private static func enqueue(
+        _ order: LookOrder,
+        by pusher: Pusher,
+        makeID: () -> NotificationID?,
+        _ db: Database,
+        now: Date
+    ) throws -> Int {
+        let devices = try db.all(prepared: Self.lookDevices, order.user, order.session) { LookDevice($0) }
+        var id: Int64?
+        var count = 0
+        for device in devices {
+            guard let plan = pusher.looks[device.lane], !pusher.isAway(device.lane, device.id) else { continue }
+            let step = plan.step(
+                last: device.last == nil ? nil : device.dueAt,
+                isWaiting: device.state == "queued",
+                isUrgent: order.isUrgent,
+                now: now
+            )
+            guard case .make(let due) = step else { continue }
+            let number = try id ?? Self.insertLook(order, pusher, makeID: makeID, db, now: now)
+            id = number
+            if let last = device.last {
+                let push = DuePush(notification: last, device: device.number)
+                try Self.cancel(push, reason: PushReason.replacedLook, by: pusher, db, now: now)
+                try Self.deleteEnded(push, db, now: now)
+            }
+            try Self.insert(number, for: device, of: order.user, dueAt: due, by: pusher, db)
+            count += 1
+        }
+        return count
+    }
+
+    /// A device, with its last look.
+    private struct LookDevice {
+        let number: Int64
+        let id: String
+        let lane: String
+        let last: Int64?
+        let dueAt: Date?
+        /// `nil` if the last look's push is deleted.
+        let state: String?
+
+        init(_ row: borrowing DirectRow) {
+            self.number = row.integer(0)
+            self.id = row.text(1)
+            self.lane = row.text(2)
+            self.last = row.isNull(3) ? nil : row.integer(3)
+            self.dueAt = row.date(4)
+            self.state = row.optionalText(5)
+        }
+    }
+
+    static let lookDevices = """
+        select v.number, v.id, v.lane, v.look_id, v.look_at, (
+            select d.state from delivery d where d.notification_id = v.look_id and d.device = v.number)
+        from device v indexed by device_by_user
+        where v.user_id = ?1 and v.lane is not null and v.claims_for is null
+            and (?2 is null or v.session is null or v.session <> ?2)
+        """
+
+    static let waitingLooks = """
+        select v.number, v.look_id from device v indexed by device_by_user
+        cross join delivery d on d.notification_id = v.look_id and d.device = v.number
+        where v.user_id = ? and v.session = ? and d.state = 'queued'
+        """
+
+    private static func hasNewerChange(than sync: LookSync, _ db: Database) throws -> Bool {
+        try db.first(prepared: Self.newerChange, sync.user, sync.change) { _ in true } == true
+    }
+
+    static let newerChange = """
+        select 1 from recipient where user_id = ?1 and change > ?2
+        union all
+        select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?1
+        where n.recall_change > ?2
+        limit 1
+        """
+
+    /// Inserts the notification, which has no sender, so it counts for nobody's storage.
+    private static func insertLook(
+        _ order: LookOrder,
+        _ pusher: Pusher,
+        makeID: () -> NotificationID?,
+        _ db: Database,
+        now: Date
+    ) throws -> Int64 {
+        while true {
+            guard let id = makeID() else { continue }
+            let inserted = try db.run(
+                prepared: """
+                    insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
+                        created_at, expires_at)
+                    values (?, 0, 0, 0, ?, ?, ?, ?, ?) on conflict (id) do nothing
+                    """,
+                id.rawValue,
+                (order.isUrgent ? Push.Priority.high : .normal).rawValue,
+                pusher.changes.next(),
+                Int64.random(in: .min ... .max),
+                now.milliseconds,
+                (now + LookPlan.lifetime).milliseconds
+            )
+            if inserted == 1 { return id.rawValue }
+        }
+    }
+
+    private static func insert(
+        _ look: Int64,
+        for device: LookDevice,
+        of user: Int64,
+        dueAt: Date,
+        by pusher: Pusher,
+        _ db: Database
+    ) throws {
+        let lane = Lane(stored: device.lane).ofLooks.description
+        try db.run(
+            prepared: """
+                insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+                values (?, ?, ?, ?, 0, 'queued', ?)
+                """,
+            look,
+            device.number,
+            user,
+            lane,
+            dueAt.milliseconds
+        )
+        try db.run(
+            prepared: "update device set look_id = ?, look_at = ? where number = ?",
+            look,
+            dueAt.milliseconds,
+            device.number
+        )
+        pusher.notes.count(.enqueued, lane: lane)
+    }
+
+    private static func cancel(_ push: DuePush, reason: String, by pusher: Pusher, _ db: Database, now: Date) throws {
+        let lane = try Self.cancel(push.notification, device: push.device, reason: reason, db, now: now)
+        if let lane { pusher.notes.count(.cancelled, lane: lane) }
+    }
+
+    /// A look that is still being sent expires, so that the next cleanup deletes it: a stream that
+    /// nobody reads must not fill the database.
+    private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
+        try db.run(
+            prepared: "delete from delivery where notification_id = ? and device = ? and settled_at is not null",
+            push.notification,
+            push.device
+        )
+        try db.run(
+            prepared: """
+                delete from notification where id = ?1 and not exists (select 1 from delivery where notification_id = ?1)
+                """,
+            push.notification
+        )
+        try db.run(
+            prepared: """
+                update notification set expires_at = ?2 where id = ?1 and expires_at > ?2
+                    and not exists (select 1 from delivery where notification_id = ?1 and state = 'queued')
+                """,
+            push.notification,
+            now.milliseconds
+        )
+    }
+}

@@ -1,0 +1,187 @@
+package import Foundation
+package import PushCore
+
+/// A due row of the outbox, with the facts that decide whether its push is sent.
+package struct DueDelivery: Sendable {
+    package enum Decision: Sendable, Hashable {
+        case send(Push)
+        case settle(TallyState, reason: String?)
+        /// The push is encrypted with this key, which this server lacks. Another server has it,
+        /// or this one will get it.
+        case waitForKey(UInt32)
+        /// The device has another lane: this provider must never see an address at another
+        /// provider.
+        case move(to: String)
+    }
+
+    package let key: DuePush
+    package let user: Int64
+    package let isCancelled: Bool
+    package let dueAt: Int64
+    let notification: DueNotification?
+    let attempts: Int
+    let cancelReason: String?
+    let handle: Result<String, VaultError>?
+    let isRetired: Bool
+    /// The lane of the device's address, if it has one.
+    let lane: String?
+    /// Set if the device is a claim: its push contains only this code.
+    let confirmation: ConfirmationCode?
+    /// Set if accounts share the handle: the registration of this one.
+    let shared: RegistrationID?
+
+    /// The columns, in a query that calls the outbox `c`, and `device` `v`.
+    package enum Column: Int32, SelectedColumn {
+        case notification, device, user, attempts, isCancelled, cancelReason, dueAt, handle, isRetired, lane, claim
+        case shared
+
+        package var sql: String {
+            switch self {
+            case .notification: "c.notification_id"
+            case .device: "c.device"
+            case .user: "c.user_id"
+            case .attempts: "c.attempts"
+            case .isCancelled: "c.is_withdrawn"
+            case .cancelReason: "c.reason"
+            case .dueAt: "c.due_at"
+            case .handle: "v.handle"
+            case .isRetired: "v.retired_at is not null"
+            case .lane: "v.lane"
+            case .claim: "case when v.claims_for is not null then v.handle_key end"
+            case .shared: "case when v.is_shared then v.id end"
+            }
+        }
+    }
+
+    /// The notification's place in the order of notifications.
+    package var sequence: Int64 { self.notification?.sequence ?? 0 }
+
+    /// Whether its notification is older than another one.
+    package func isOlder(than other: DueDelivery) -> Bool {
+        (self.sequence, self.key.notification) < (other.sequence, other.key.notification)
+    }
+
+    /// Whether its address or its alert is damaged, and not merely encrypted with a missing key.
+    package var isDamaged: Bool { self.failures.contains(.unreadable) }
+
+    /// Decides about the push in a lane, apart from the interval between two pushes to its device.
+    ///
+    /// `othersHaveKeys`: other servers share the store, and may have a key that this one lacks.
+    package func decision(in lane: String, othersHaveKeys: Bool, now: Date) -> Decision {
+        if let own = self.lane, own != Lane(stored: lane).ofDevices.description { return .move(to: own) }
+        guard let notification, notification.expiresAt > now.milliseconds else {
+            return .settle(.expired, reason: nil)
+        }
+        if notification.isRecalled { return .settle(.cancelled, reason: PushReason.recalled) }
+        if self.isCancelled { return .settle(.cancelled, reason: self.cancelReason) }
+        if othersHaveKeys {
+            for case .keyMissing(let number) in self.failures { return .waitForKey(number) }
+        }
+        // One damaged row must not stop the others.
+        if let error = self.failures.first { return .settle(.failed, reason: "\(error)") }
+        // A device may be deleted while a push to it is enqueued.
+        guard !self.isRetired, let push = self.push(of: notification) else {
+            return .settle(.cancelled, reason: PushReason.noDevice)
+        }
+        return .send(push)
+    }
+
+    /// The push as it is sent now.
+    package func leased(_ push: Push, isAddressKnown: Bool, isPaced: Bool = false) -> LeasedDelivery {
+        LeasedDelivery(
+            device: self.key.device,
+            user: self.user,
+            push: push,
+            state: DeliveryState(attempts: self.attempts &+ 1, expiresAt: push.expiresAt),
+            isAddressKnown: isAddressKnown,
+            isPaced: isPaced
+        )
+    }
+
+    private var failures: [VaultError] {
+        [self.handle?.failure, self.notification?.alert?.failure].compactMap { $0 }
+    }
+
+    private func push(of notification: DueNotification) -> Push? {
+        guard
+            let id = NotificationID(rawValue: self.key.notification), case .success(let handle) = self.handle,
+            let priority = Push.Priority(rawValue: notification.priority)
+        else { return nil }
+        let alert: PushAlert? = if case .success(let alert)? = notification.alert { alert } else { nil }
+        return Push(
+            notification: id,
+            handle: handle,
+            attemptID: Push.attemptID(seed: notification.seed, device: self.key.device),
+            expiresAt: Date(milliseconds: notification.expiresAt),
+            priority: priority,
+            sharedCollapseID: notification.collapseID,
+            confirmation: self.confirmation,
+            alert: alert,
+            sharedBy: self.shared
+        )
+    }
+}
+
+extension DueDelivery {
+    package init<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        of notification: DueNotification?,
+        _ sealing: Sealing
+    ) throws {
+        let key = DuePush(
+            notification: try row.integer(Column.notification),
+            device: try row.integer(Column.device)
+        )
+        self.key = key
+        self.notification = notification
+        self.user = try row.integer(Column.user)
+        self.attempts = Int(clamping: try row.integer(Column.attempts))
+        self.isCancelled = try row.flag(Column.isCancelled)
+        self.cancelReason = try row.optionalText(Column.cancelReason)
+        self.dueAt = try row.integer(Column.dueAt)
+        self.handle = try row.optionalData(Column.handle).map { sealed in
+            Result { () throws(VaultError) in
+                String(decoding: try sealing.vault.open(sealed, in: .handle(key.device)), as: UTF8.self)
+            }
+        }
+        self.isRetired = try row.flag(Column.isRetired)
+        self.lane = try row.optionalText(Column.lane)
+        let seed = notification?.seed ?? 0
+        self.confirmation = try row.optionalData(Column.claim).map {
+            sealing.codes.code(of: key.notification, seed: seed, claim: $0)
+        }
+        self.shared = try row.optionalText(Column.shared).flatMap(RegistrationID.init)
+    }
+}
+
+/// The facts of a notification that decide about its pushes. One lease often has hundreds of its
+/// pushes, so a store decrypts its alert once for all of them.
+package struct DueNotification: Sendable {
+    package let isRecalled: Bool
+    package let seed: Int64
+    /// The notification's place in the order of notifications.
+    package let sequence: Int64
+    package let expiresAt: Int64
+    package let priority: String
+    package let collapseID: String?
+    /// The text that its pushes show; `nil`: the constants of the lane's sender.
+    package let alert: Result<PushAlert, VaultError>?
+
+    package init(
+        isRecalled: Bool,
+        seed: Int64,
+        sequence: Int64,
+        expiresAt: Int64,
+        priority: String,
+        collapseID: String?,
+        alert: Result<PushAlert, VaultError>?
+    ) {
+        (self.isRecalled, self.seed, self.sequence) = (isRecalled, seed, sequence)
+        (self.expiresAt, self.priority) = (expiresAt, priority)
+        (self.collapseID, self.alert) = (collapseID, alert)
+    }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,25 @@
+package import Foundation
+
+/// A decision about a push to a device that gets at most one push in an interval. Of several
+/// pushes that wait for the interval to pass, only the newest is sent: it wakes the app for all of
+/// them.
+package enum Pace: Sendable, Hashable {
+    case send
+    case wait(until: Date)
+    /// A newer push waits for the same device.
+    case replace
+
+    /// `acceptedAt`: the time when a provider last accepted a push to the device's address.
+    package static func decide(
+        _ interval: TimeInterval,
+        acceptedAt: Date?,
+        hasNewer: @autoclosure () throws -> Bool,
+        isAnotherUnderWay: @autoclosure () throws -> Bool,
+        now: Date
+    ) rethrows -> Pace {
+        if try hasNewer() { return .replace }
+        let last = try isAnotherUnderWay() ? now : acceptedAt
+        guard let last, last + interval > now else { return .send }
+        return .wait(until: last + interval)
+    }
+}

@@ -1,0 +1,109 @@
+package import Foundation
+package import PushCore
+
+/// The decisions about the posts of one caller, in their order.
+///
+/// The store writes each plan that `next` returns, and reports its outcome with `end`. A refusal
+/// comes before anything is written, so that it needs no rollback.
+package struct Posting: Sendable {
+    /// The outcomes of the posts so far. A post that `next` has returned counts as stored.
+    package private(set) var outcomes: [PostOutcome] = []
+    private let posts: [NewPost]
+    private let bounds: StorageBounds?
+    /// The request that contains all posts; `nil` once it is in a plan.
+    private var batch: IdempotentRequest?
+
+    package init(_ posts: [NewPost], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
+        (self.posts, self.batch, self.bounds) = (posts, batch, bounds)
+        self.outcomes.reserveCapacity(posts.count)
+    }
+
+    /// The next post that is written; `nil` after the last.
+    package mutating func next(_ facts: inout some PostFacts) throws -> PostPlan? {
+        if self.outcomes.isEmpty, let batch, let earlier = try facts.earlier(batch) {
+            if try earlier.outcome(of: batch) == .keyReused {
+                self.outcomes = self.posts.map { _ in .keyReused }
+                return nil
+            }
+            self.batch = nil
+        }
+        while self.outcomes.count < self.posts.count {
+            let post = self.posts[self.outcomes.count]
+            var recipients: Set<Int64> = []
+            if let refusal = try self.refusal(of: post, &facts, &recipients) {
+                self.outcomes.append(refusal)
+                continue
+            }
+            defer { self.batch = nil }
+            self.outcomes.append(.stored(.none))
+            return PostPlan(
+                index: self.outcomes.count - 1,
+                post: post,
+                // A later release finds the recipients of its moment.
+                recipients: post.notification.sendAt == nil ? recipients : [],
+                requests: [post.request, self.batch].compactMap { $0 }
+            )
+        }
+        return nil
+    }
+
+    package mutating func end(_ plan: PostPlan, _ outcome: PostOutcome) {
+        self.outcomes[plan.index] = outcome
+    }
+
+    /// The records of the stored posts.
+    package var records: [AuditRecord] {
+        zip(self.posts, self.outcomes).compactMap { post, outcome in
+            if case .stored = outcome { post.record } else { nil }
+        }
+    }
+
+    private func refusal(
+        of post: NewPost,
+        _ facts: inout some PostFacts,
+        _ recipients: inout Set<Int64>
+    ) throws -> PostOutcome? {
+        // The caller stores the posts after a taken id again, so that all are stored in order.
+        if self.outcomes.last == .idTaken { return .idTaken }
+        if let request = post.request, let earlier = try facts.earlier(request) {
+            return try earlier.outcome(of: request)
+        }
+        let notification = post.notification
+        if let bounds {
+            let usage = try facts.usage(of: notification.sender)
+            if let excess = bounds.excess(usage, adding: notification.sealedPayload.count) { return .tooMuch(excess) }
+        }
+        for user in post.audience.users {
+            let named = try facts.user(withKey: user.key)
+            guard let id = named?.id(in: notification.audience.app) else { return .unknownUser(user.name) }
+            recipients.insert(id)
+        }
+        return facts.isTaken(notification.id) ? .idTaken : nil
+    }
+}
+
+/// A post that is written, unless its id is found to be taken.
+package struct PostPlan: Sendable {
+    /// The post's index among those of its caller.
+    package let index: Int
+    package let post: NewPost
+    /// The users who become recipients because the post names them.
+    package let recipients: Set<Int64>
+    /// The requests that are stored with the post.
+    package let requests: [IdempotentRequest]
+}
+
+/// The facts that decide about posts. A store reads each on demand, or all before.
+package protocol PostFacts {
+    /// The row of an earlier request with the same key, or of this transaction.
+    mutating func earlier(_ request: IdempotentRequest) throws -> StoredRequest?
+
+    /// The usage of a sender, with the posts of this transaction.
+    mutating func usage(of sender: Int64) throws -> Usage
+
+    /// The user with the keyed hash of a name.
+    mutating func user(withKey key: Data) throws -> NamedUser?
+
+    /// Whether the id is in use; `false` also if only the insertion shows that.
+    func isTaken(_ id: NotificationID) -> Bool
+}

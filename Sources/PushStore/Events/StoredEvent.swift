@@ -1,0 +1,80 @@
+internal import Foundation
+package import PushCore
+
+/// A row of `event`.
+package struct StoredEvent: Sendable {
+    package let number: Int64
+    /// `nil`: only a later version knows its kind, or the reader may not read it.
+    package let event: PushEvent?
+
+    /// The columns. Each store selects them in this order, with its own lookups of the device, the
+    /// user and the notification, which may be deleted.
+    package enum Column: Int32, SelectedColumn {
+        case number, at, kind, notification, device, user, name, platform, reason, app, userApps
+
+        package var sql: String {
+            switch self {
+            case .number: "e.number"
+            case .at: "e.at"
+            case .kind: "e.kind"
+            case .notification: "e.notification_id"
+            case .device: "v.id"
+            case .user: "e.user_id"
+            case .name: "u.name"
+            case .platform: "e.platform"
+            case .reason: "e.reason"
+            // The value is null without the row.
+            case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
+            case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
+            }
+        }
+    }
+}
+
+extension StoredEvent {
+    /// `sender`: the reader, if it reads only events of its notifications.
+    package init<Row: StoredRow & ~Copyable>(
+        _ row: borrowing Row,
+        to sender: User?,
+        _ sealing: Sealing
+    ) throws {
+        self.number = try row.integer(Column.number)
+        let platform = try row.optionalText(Column.platform)
+        let mayRead = try sender?.mayRead(
+            eventOn: platform,
+            of: row.optionalText(Column.app).flatMap { AppName($0) },
+            fetchedBy: row.optionalText(Column.userApps).map { Set(storedApps: $0) }
+        )
+        guard mayRead ?? true, let kind = PushEvent.Kind(code: try row.integer(Column.kind)) else {
+            self.event = nil
+            return
+        }
+        let user = try row.optionalInteger(Column.user) ?? 0
+        self.event = PushEvent(
+            number: self.number,
+            at: Date(milliseconds: try row.integer(Column.at)),
+            kind: kind,
+            notification: try row.optionalInteger(Column.notification).flatMap { NotificationID(rawValue: $0) },
+            device: try row.optionalText(Column.device).flatMap { RegistrationID($0) },
+            // A damaged name must not keep all later events from the receiver.
+            user: try row.optionalData(Column.name).flatMap { try? sealing.username($0, ofUser: user) },
+            platform: platform,
+            reason: try row.optionalText(Column.reason)
+        )
+    }
+}
+
+extension EventPage {
+    /// The page after a number, from its rows and one more, the number of the newest event, and
+    /// the last deleted one.
+    package init(_ rows: [StoredEvent], after number: Int64?, limit: Int, newest: Int64, trimmed: Int64) {
+        let (hasMore, shown, start) = (rows.count > limit, rows.prefix(limit), number ?? 0)
+        self.init(
+            events: shown.compactMap(\.event),
+            // A reader of few events of its own must not fall behind the deleted events.
+            end: hasMore ? shown.last?.number ?? start : max(start, newest),
+            hasMore: hasMore,
+            isTruncated: number.map { $0 < trimmed } ?? false
+        )
+    }
+}

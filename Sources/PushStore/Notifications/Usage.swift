@@ -1,0 +1,18 @@
+package import Foundation
+
+/// A user's stored notifications and bytes, as the table `usage` counts them.
+package struct Usage: Sendable, Hashable {
+    package var notifications: Int64
+    /// The bytes of the encrypted payloads.
+    package var bytes: Int64
+
+    package init(notifications: Int64 = 0, bytes: Int64 = 0) {
+        self.notifications = notifications
+        self.bytes = bytes
+    }
+
+    package mutating func add(_ payload: Data) {
+        self.notifications += 1
+        self.bytes += Int64(payload.count)
+    }
+}

@@ -1,0 +1,86 @@
+package import PushCore
+internal import Synchronization
+
+/// The changes that devices must show, until `LookService` has enqueued their pushes. Any
+/// thread may use it.
+///
+/// A change costs an entry in memory, merged with others of its user: a user who marks hundreds of
+/// notifications causes one write. A crash loses the changes of a moment, which lists still have.
+package final class LookBook: Sendable {
+    /// The entries of one write.
+    package struct Entries: Sendable {
+        package var orders: [LookOrder] = []
+        package var syncs: [LookSync] = []
+        /// Recalled notifications, whose recipients must look.
+        package var recalls: [NotificationID] = []
+
+        package init() {}
+
+        package var isEmpty: Bool { self.orders.isEmpty && self.syncs.isEmpty && self.recalls.isEmpty }
+    }
+
+    private struct Session: Hashable {
+        let user: Int64
+        let session: String
+    }
+
+    private struct State {
+        var orders: [Int64: LookOrder] = [:]
+        var syncs: [Session: Int64] = [:]
+        var recalls: [NotificationID] = []
+    }
+
+    /// Set when the book has entries.
+    package let signal = Signal()
+    private let limit: Int
+    private let state = Mutex(State())
+
+    /// Above `limit` users, sessions or recalls, further ones are dropped.
+    package init(limit: Int = 50_000) {
+        self.limit = limit
+    }
+
+    /// Records a change of a user's notifications by one of the user's sessions; `nil`: by anybody
+    /// else.
+    package func record(_ order: LookOrder) {
+        self.add { state in
+            if let known = state.orders[order.user] {
+                state.orders[order.user] = known.merged(with: order)
+            } else if state.orders.count < self.limit {
+                state.orders[order.user] = order
+            }
+        }
+    }
+
+    /// Records that a session has fetched all changes of its user up to a number.
+    package func record(_ sync: LookSync) {
+        self.add { state in
+            let key = Session(user: sync.user, session: sync.session)
+            guard state.syncs[key] != nil || state.syncs.count < self.limit else { return }
+            state.syncs[key] = max(state.syncs[key] ?? .min, sync.change)
+        }
+    }
+
+    /// Records a recall, for which all recipients must look.
+    package func record(recallOf id: NotificationID) {
+        self.add { if $0.recalls.count < self.limit { $0.recalls.append(id) } }
+    }
+
+    /// Removes and returns all entries.
+    package func take() -> Entries {
+        let state = self.state.withLock { state in
+            defer { state = State() }
+            return state
+        }
+        var entries = Entries()
+        entries.orders = state.orders.values.sorted { $0.user < $1.user }
+        entries.syncs = state.syncs.map { LookSync(user: $0.user, session: $0.session, change: $1) }
+        entries.recalls = state.recalls
+        return entries
+    }
+
+    private func add(_ body: (inout State) -> Void) {
+        self.state.withLock { body(&$0) }
+        self.signal.set()
+    }
+}

@@ -1,0 +1,73 @@
+package import Foundation
+
+/// A change of a user's notifications that the user's devices must show.
+package struct LookOrder: Sendable, Hashable {
+    package let user: Int64
+    /// The session that made all changes, whose devices know them; `nil`: none, or several did.
+    package let session: String?
+    /// Whether the pushes go at once and with high priority, as after a recall.
+    package let isUrgent: Bool
+
+    package init(user: Int64, session: String? = nil, isUrgent: Bool = false) {
+        self.user = user
+        self.session = session
+        self.isUrgent = isUrgent
+    }
+
+    /// One order for both changes of the user.
+    func merged(with other: LookOrder) -> LookOrder {
+        LookOrder(
+            user: self.user,
+            session: self.session == other.session ? self.session : nil,
+            isUrgent: self.isUrgent || other.isUrgent
+        )
+    }
+}
+
+/// A session that has fetched all changes of its user up to a number.
+package struct LookSync: Sendable, Hashable {
+    package let user: Int64
+    package let session: String
+    package let change: Int64
+
+    package init(user: Int64, session: String, change: Int64) {
+        self.user = user
+        self.session = session
+        self.change = change
+    }
+}
+
+/// Decides when a device gets its next look. It only decides.
+package struct LookPlan: Sendable, Hashable {
+    package enum Step: Sendable, Hashable {
+        /// A look waits already, and tells of this change too.
+        case leave
+        /// Another look is due then; it replaces one that waits.
+        case make(dueAt: Date)
+    }
+
+    /// As long as a notification's usual lifetime, since providers see the time.
+    package static let lifetime: TimeInterval = 2_592_000
+    /// How long changes are gathered before the first look, at most.
+    private static let longestGathering: TimeInterval = 2
+    /// The interval between two urgent looks, in seconds.
+    private static let urgentInterval: TimeInterval = 1
+
+    /// The shortest time between two looks of the device, in seconds.
+    private let interval: TimeInterval
+
+    package init(interval: Duration) {
+        self.interval = Double(interval.components.seconds)
+    }
+
+    /// The step for a change now. `last` is when the device's last look was due; `isWaiting`:
+    /// nobody sends it yet.
+    package func step(last: Date?, isWaiting: Bool, isUrgent: Bool, now: Date) -> Step {
+        if isWaiting, !isUrgent || last.map({ $0 <= now + Self.urgentInterval }) == true { return .leave }
+        let pause = isUrgent ? min(self.interval, Self.urgentInterval) : self.interval
+        let first = now + (isUrgent ? 0 : min(self.interval / 5, Self.longestGathering))
+        guard let last, !isWaiting else { return .make(dueAt: first) }
+        // If the clock was set back, the last look may be far in the future.
+        return .make(dueAt: min(max(first, last + pause), now + self.interval))
+    }
+}

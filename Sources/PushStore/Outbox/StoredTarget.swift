@@ -1,0 +1,110 @@
+package import Foundation
+package import PushCore
+
+/// A notification whose audience is in a row of `fanout` or `scheduled`, because devices are still
+/// to be found.
+package struct StoredTarget: Sendable {
+    package let id: Int64
+    package let sender: Int64
+    package let isReadOnce: Bool
+    package let sequence: Int64
+    private let app: AppName
+    private let collapseID: String?
+    private let expiresAt: Date
+    private let isRecalled: Bool
+    private let expressions: Data
+    private let platforms: String?
+
+    /// The columns, in a query that calls the row's table `t`, and the notification's `n`.
+    package enum Column: Int32, SelectedColumn {
+        case id, sender, isReadOnce, sequence, app, collapseID, expiresAt, isRecalled, expressions, platforms
+
+        package var sql: String {
+            switch self {
+            case .id: "t.notification_id"
+            case .sender: "n.sender_id"
+            case .isReadOnce: "n.is_read_once"
+            case .sequence: "n.sequence"
+            case .app: "n.app"
+            case .collapseID: "n.collapse_id"
+            case .expiresAt: "n.expires_at"
+            case .isRecalled: "n.recalled_at is not null"
+            case .expressions: "t.expressions"
+            case .platforms: "t.platforms"
+            }
+        }
+    }
+
+    /// Whether pushes must still be sent.
+    package func isWanted(_ now: Date) -> Bool { !self.isRecalled && self.expiresAt > now }
+
+    /// Decrypts the audience. Throws if the row is damaged.
+    package func audience(_ sealing: Sealing, _ tags: TagPolicy, in place: SealedPlace) throws -> HashedAudience {
+        let expressions = try sealing.texts(self.expressions, in: place)
+        let audience = try Audience(expressions: expressions, of: self.app, platformNames: self.platforms)
+        return HashedAudience(audience, sealing.index, tags)
+    }
+
+    /// The notification as it is pushed; `sequence` takes the place of its own.
+    package func target(to audience: HashedAudience, sequence: Int64? = nil) -> PushTarget {
+        PushTarget(
+            id: self.id,
+            sequence: sequence ?? self.sequence,
+            collapseID: self.collapseID,
+            isReadOnce: self.isReadOnce,
+            expiresAt: self.expiresAt,
+            audience: audience
+        )
+    }
+}
+
+extension StoredTarget {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.id = try row.integer(Column.id)
+        self.sender = try row.integer(Column.sender)
+        self.isReadOnce = try row.flag(Column.isReadOnce)
+        self.sequence = try row.integer(Column.sequence)
+        self.app = AppName(stored: try row.optionalText(Column.app))
+        self.collapseID = try row.optionalText(Column.collapseID)
+        self.expiresAt = Date(milliseconds: try row.integer(Column.expiresAt))
+        self.isRecalled = try row.flag(Column.isRecalled)
+        self.expressions = try row.data(Column.expressions)
+        self.platforms = try row.optionalText(Column.platforms)
+    }
+}
+
+/// A broadcast that has not yet reached all its devices: a row of `fanout`.
+package struct RunningBroadcast: Sendable {
+    package let notification: StoredTarget
+    /// The position from which the fan-out continues.
+    package var walk: AudienceWalk
+
+    private enum Column: Int32, SelectedColumn {
+        case branch = 10, cursor
+
+        var sql: String { self == .branch ? "t.branch" : "t.cursor" }
+    }
+
+    /// The columns for a `select`; the tables are as for `StoredTarget`.
+    package static let columns = "\(StoredTarget.Column.list), \(Self.Column.list)"
+
+    /// The notification as it is pushed. Throws if the row is damaged.
+    package func target(_ sealing: Sealing, _ tags: TagPolicy) throws -> PushTarget {
+        let id = self.notification.id
+        let audience = try self.notification.audience(sealing, tags, in: .expressions(id))
+        guard audience.branches.indices.contains(self.walk.branch) else {
+            throw StoreError.damaged(row: "broadcast \(id)")
+        }
+        return self.notification.target(to: audience)
+    }
+}
+
+extension RunningBroadcast {
+    package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+        self.notification = try StoredTarget(row)
+        self.walk = AudienceWalk(
+            branch: Int(clamping: try row.integer(Column.branch)),
+            cursor: try row.integer(Column.cursor)
+        )
+    }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import PostgreSQL
+import PushStore
+import PushTesting
+import Testing
+
+@testable import PushApplication
+
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
+/// The server's knowledge of its database's timeline after a start, and its reaction to an older
+/// one.
+@Suite(.timeLimit(.minutes(5))) struct DatabaseTimelineTests {
+    private let folder: TemporaryFolder
+    private let file: TimelineFile
+
+    init() throws {
+        self.folder = try TemporaryFolder()
+        self.file = TimelineFile(self.folder.file("timeline"))
+    }
+
+    @Test func theNewestTimelineIsKept() throws {
+        #expect(try self.file.load() == nil)
+        for timeline: UInt32 in [3, 4, 2] { try self.file.keep(DatabaseMark(cluster: "7", timeline: timeline)) }
+        #expect(try self.file.load() == DatabaseMark(cluster: "7", timeline: 4))
+        #expect(throws: ConfigurationError.self) { try self.file.keep(DatabaseMark(cluster: "8", timeline: 9)) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["timeline"])
+    }
+
+    @Test(arguments: ["", "7 4", "7\n", "7 4\n\n", "7 -1\n", "x 4\n", "7 4294967296\n", "7 4 1\n"])
+    func aMalformedTimelineFileIsRefused(text: String) throws {
+        try self.folder.writeSecret(text, to: "timeline")
+        #expect(throws: ConfigurationError.self) { _ = try self.file.load() }
+    }
+
+    @Test func aServerIsNotReadyUntilTheNewestDatabaseIsBack() async throws {
+        let twins = try await TwinServers()
+        try twins.lead(to: .second)
+        let settings = ["SERVER_LISTEN": "127.0.0.1:0", "DATABASE": try twins.address().description]
+        #expect(try await Daemon(in: self.folder, settings: settings).terminate() == 0)
+        let kept = try TimelineFile(self.folder.file("var/timeline")).load()
+        #expect(kept?.timeline == 2)
+
+        try twins.lead(to: .first)
+        let daemon = try await Daemon(in: self.folder, settings: settings)
+        let (status, body) = try await self.get("/readyz", daemon)
+        #expect(status == 503 && body.contains("the database is older than the one used before"), "\(body)")
+        #expect(try await self.get("/healthz", daemon).status == 200)
+        #expect(try await self.get("/api/notifications", daemon).status == 503)
+        // A command does not write to it either.
+        let command = try await Daemon.run(
+            ["user", "add", "alice", "--password-stdin"],
+            in: self.folder,
+            input: "correct horse\n",
+            environment: ["SEALPOST_DATABASE": try twins.address().description]
+        )
+        #expect(command.code == 1 && command.errors.contains("var/timeline"), "\(command.errors)")
+        let first = try BlockingConnection(twins.address(of: .first))
+        #expect(try first.query("select to_regclass('migration') is null")[0].boolean(0))
+
+        try twins.lead(to: .second)
+        try await eventually { try await self.get("/readyz", daemon).status == 200 }
+        let ended = await daemon.terminated()
+        #expect(ended.code == 0 && ended.errors.contains("serving"), "\(ended.errors)")
+    }
+
+    private func get(_ path: String, _ daemon: Daemon) async throws -> (status: Int, body: String) {
+        let (data, response) = try await URLSession.shared.data(from: daemon.server.appending(path: path))
+        return (try #require(response as? HTTPURLResponse).statusCode, String(decoding: data, as: UTF8.self))
+    }
+}

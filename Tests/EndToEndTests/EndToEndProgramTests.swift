@@ -1,0 +1,57 @@
+import Foundation
+import PushTesting
+import Testing
+
+/// Short versions of the programs of `make e2e`.
+@Suite(.timeLimit(.minutes(5))) struct EndToEndProgramTests {
+    @Test(arguments: ["nginx", "haproxy"])
+    func noRequestFailsWhileTheDaemonIsRestarted(proxy: String) async throws {
+        let script = try Scripts.run("restarts", [Daemon.executable, "--count", "5", "--proxy", proxy])
+        let ended = await script.end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+        #expect(ended.output.hasPrefix("5 restarts behind \(proxy) in "))
+    }
+
+    @Test func secretsAppearOnlyWhereTheyBelong() async throws {
+        let script = try Scripts.run("canaries", [Daemon.executable])
+        let ended = await script.end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func theAPIDocumentIsUpToDate() async throws {
+        let ended = try await Scripts.start("make-openapi", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func theConfigurationPageIsUpToDate() async throws {
+        let ended = try await Scripts.start("make-configuration-page", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    @Test func thePlotsShowTheFiguresOfTheDocumentation() async throws {
+        let ended = try await Scripts.start("make-plots", ["--check"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    /// The test needs external tools that only `make e2e-packages` installs.
+    @Test(
+        .enabled(if: Self.hasTools, "make e2e-packages has not been run"),
+        arguments: [
+            ["schemathesis", "--max-examples", "5", "--chains", "0", "--operations", "register"], ["lint-http"],
+            ["conditional", "--quick"],
+        ]
+    )
+    func externalToolsFindNoFault(script: [String]) async throws {
+        let ended = try await Scripts.run(script[0], [Daemon.executable] + script.dropFirst()).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+
+    private static var hasTools: Bool {
+        FileManager.default.fileExists(atPath: Repository.file(".venv-e2e/made-from").path)
+    }
+
+    @Test func allRequestsOfForeignClientsSucceed() async throws {
+        let ended = try await Scripts.run("clients", [Daemon.executable, "--quick"]).end()
+        #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
+    }
+}

@@ -1,0 +1,143 @@
+import Foundation
+import PushClient
+import PushCore
+import PushSenders
+import PushSimulators
+import PushTesting
+import Testing
+
+@testable import PushApplication
+
+/// What one device does, the others show.
+@Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {
+    private static let token = String(repeating: "ab", count: 32)
+
+    /// Runs the product with looks of APNs, FCM and streams.
+    private func withLooks(
+        envelope: AppleEnvelope = .alert(AlertPlaceholder()),
+        _ body: @escaping @Sendable (Stack) async throws -> Void
+    ) async throws {
+        try await Stack.run {
+            $0.senders[Platform("stream")] = .stream
+            $0.quotas = [:]
+            if case .apns(var apns) = $0.senders[Platform("apns")] {
+                (apns.envelope, apns.lookInterval) = (envelope, 10)
+                $0.senders[Platform("apns")] = .apns(apns)
+            }
+            if case .fcm(var fcm) = $0.senders[Platform("fcm")] {
+                fcm.lookInterval = 10
+                $0.senders[Platform("fcm")] = .fcm(fcm)
+            }
+        } _: { stack in
+            try await body(stack)
+        }
+    }
+
+    /// A client with a session of its own, as each device has.
+    private func client(_ stack: Stack) async throws -> PushClient {
+        let password = PushClient.Credentials.basic(username: "alice", password: Stack.password)
+        let options = PushClient.Options(testing: [])
+        let session = try await PushClient(server: stack.server, credentials: password, options: options).signIn()
+        return PushClient(
+            server: stack.server,
+            credentials: .token(session.token, account: "alice"),
+            options: options
+        )
+    }
+
+    private func post(_ stack: Stack, _ members: String = "") async throws -> Int64 {
+        let body = #"{"Payload":"x","To":["username:alice"]\#(members)}"#
+        let answer = try await stack.send(stack.request("POST", "/api/notifications", as: "boss", body: body))
+        return try #require(try (answer.member("Id") as? Int).map(Int64.init), "\(answer.text)")
+    }
+
+    private func id(_ push: PushSimulators.ReceivedPush) throws -> Int64 {
+        let text = push.text.split(separator: "\"secureId\":\"").last?.prefix { $0 != "\"" }
+        return try #require(text.flatMap { Int64($0) }, "\(push.text)")
+    }
+
+    enum Change: CaseIterable, Sendable {
+        case read, unread, dismissed, taken, recalled
+    }
+
+    /// The phone makes the change, unless the publisher does. The tablet's push arrives silently,
+    /// and the browser's over its stream.
+    @Test(arguments: Change.allCases) func aChangeReachesTheOtherDevices(change: Change) async throws {
+        try await self.withLooks { stack in
+            let (phone, tablet) = (try await self.client(stack), try await self.client(stack))
+            let desktop = try await self.client(stack)
+            try await phone.register(platform: "apns", handle: Self.token)
+            try await tablet.register(platform: "fcm", handle: "fcm-token")
+            var events = desktop.events().makeAsyncIterator()
+            guard case .connected = try await events.next() else { return #expect(Bool(false)) }
+            let id = try await self.post(stack, change == .taken ? #","ReadOnce":true"# : "")
+            guard case .pushed(id, _) = try await events.next() else { return #expect(Bool(false)) }
+            let (apns, fcm) = (stack.providers.apns.pushes, stack.providers.fcm.pushes)
+            #expect(try await apns.acceptedPush(1, within: .seconds(30)).request.header("apns-push-type") == "alert")
+            #expect(try await self.id(fcm.acceptedPush(1, within: .seconds(30))) == id)
+            _ = try await tablet.sync()
+            switch change {
+            case .read: try await phone.markRead(id)
+            case .unread:
+                try await tablet.markRead(id)
+                try await phone.markRead(id, false)
+            case .dismissed: try await phone.dismiss(id)
+            case .taken:
+                _ = try await phone.notification(id)
+                try await phone.confirmTaken(id)
+            case .recalled:
+                let request = try stack.request("DELETE", "/api/notifications/\(id)", as: "boss")
+                #expect(try await stack.send(request).status == 204)
+            }
+            // The browser's own fetch is no change.
+            guard case .pushed(let look, nil) = try await events.next() else { return #expect(Bool(false)) }
+            #expect(look != id)
+            let push = try await fcm.acceptedPush(2, within: .seconds(30))
+            #expect(try self.id(push) != id)
+            #expect(push.text.contains(change == .recalled ? #""priority":"HIGH""# : #""priority":"NORMAL""#))
+            #expect(try await tablet.preview(self.id(push)) == nil)
+            let inbox = try await tablet.sync().value
+            let isListed: [Change] = [.read, .unread]
+            #expect(inbox.count == (isListed.contains(change) ? 1 : 0))
+            #expect(inbox.unreadCount == (change == .unread ? 1 : 0))
+            switch change {
+            // Nobody's session has made the change, or two have.
+            case .recalled, .unread:
+                let silent = try await apns.acceptedPush(2, within: .seconds(30)).request
+                #expect(silent.header("apns-push-type") == "background" && silent.header("apns-priority") == "5")
+            case .read, .dismissed, .taken: #expect(apns.received.count == 1)
+            }
+        }
+    }
+
+    /// A provider could otherwise count what a user reads.
+    @Test func providersSeeTheBytesOfANotificationButForItsID() async throws {
+        try await self.withLooks(envelope: .background) { stack in
+            let (phone, tablet) = (try await self.client(stack), try await self.client(stack))
+            try await phone.register(platform: "apns", handle: Self.token)
+            try await tablet.register(platform: "fcm", handle: "fcm-token")
+            let id = try await self.post(stack, #","Priority":"normal""#)
+            let pushes = [stack.providers.apns.pushes, stack.providers.fcm.pushes]
+            for log in pushes { _ = try await log.acceptedPush(1, within: .seconds(30)) }
+            let request = try stack.request("PATCH", "/api/notifications/\(id)", body: #"{"Read":true}"#)
+            #expect(try await stack.send(request).status == 200)
+            for log in pushes {
+                let first = try await log.acceptedPush(1, within: .seconds(30))
+                let second = try await log.acceptedPush(2, within: .seconds(30))
+                #expect(try self.id(second) != id)
+                #expect(try self.form(first) == self.form(second))
+            }
+        }
+    }
+
+    /// All that a provider sees, with ids as numbers of a form, and times to the day.
+    private func form(_ push: PushSimulators.ReceivedPush) throws -> [String] {
+        let id = try self.id(push)
+        let body = push.text.replacing("\"\(id)\"", with: "\"id\"").replacing(/"ttl":"[0-9]+s"/, with: "ttl")
+        let fields = ["apns-push-type", "apns-priority", "apns-topic"].map { push.request.header($0) ?? "none" }
+        let lengths = ["apns-id", "apns-collapse-id", "apns-expiration"].map {
+            "\(push.request.header($0)?.count ?? 0)"
+        }
+        return [push.request.path, body] + fields + lengths
+    }
+}

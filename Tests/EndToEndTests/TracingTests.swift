@@ -1,0 +1,293 @@
+import CurlHTTP
+import Foundation
+import HTTPTypes
+import Logging
+import PushCore
+import PushServer
+import PushSimulators
+import PushTesting
+import Reactor
+import ServiceLifecycle
+import SocketHTTP
+import Synchronization
+import Testing
+
+@testable import PushApplication
+@testable import sealpost_demo
+
+/// Spans on their way to a collector. OpenTelemetry's own classes read them.
+@Suite(.timeLimit(.minutes(5))) struct TracingTests {
+    private struct Question: Encodable {
+        let body: String
+    }
+
+    private struct Verdict: Decodable {
+        struct Span: Decodable {
+            let trace: String
+            let span: String
+            let parent: String
+            let name: String
+            let kind: String
+            let nanoseconds: Int
+            let status: Int
+            let attributes: [String: String]
+            let service: String
+        }
+
+        var spans: [Span]?
+        var fault: String?
+    }
+
+    /// All spans of these exports. Throws if one of them is not as OTLP has it.
+    private func spans(in bodies: [[UInt8]]) async throws -> [Verdict.Span] {
+        let questions = bodies.map { Question(body: Data($0).base64EncodedString()) }
+        return try await Oracle.answers(of: "otlp_oracle.py", to: questions, as: Verdict.self).flatMap { verdict in
+            try #require(verdict.spans, "\(verdict.fault ?? "")")
+        }
+    }
+
+    // MARK: The whole product
+
+    @Test func aTraceHasItsPostItsCommitAndItsPushAndNothingElse() async throws {
+        let trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+        let collector = Collector()
+        let handle = String(repeating: "ca", count: 32)
+        let device = try await collector.whileRunning { url in
+            try await Stack.run {
+                $0.tracing = Configuration.Tracing(url: url, every: 0)
+            } _: { stack in
+                let issued = try await stack.send(stack.request("POST", "/api/register")).text
+                let id = String(issued.dropFirst().dropLast())
+                let body = #"{"Platform":"apns","Handle":"\#(handle)"}"#
+                #expect(try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status == 200)
+                let order = #"{"Payload":"canary","To":["username:alice"]}"#
+                var post = try stack.request("POST", "/api/notifications", as: "boss", body: order)
+                post.setValue("00-\(trace)-00f067aa0ba902b7-01", forHTTPHeaderField: "traceparent")
+                #expect(try await stack.send(post).status == 201)
+                _ = try await stack.providers.apns.pushes.acceptedPush(1, within: .seconds(30))
+                // The end of the server exports what is left.
+                return id
+            }
+        }
+        let bodies = collector.bodies
+        let spans = try await self.spans(in: bodies)
+        #expect(spans.map(\.name).sorted() == ["POST /api/notifications", "commit", "push apns"])
+        #expect(spans.allSatisfy { $0.trace == trace && $0.service == "sealpost" && $0.status == 0 })
+        #expect(spans.allSatisfy { $0.nanoseconds >= 0 })
+        let request = try #require(spans.first { $0.kind == "SERVER" })
+        #expect(request.parent == "00f067aa0ba902b7")
+        #expect(spans.filter { $0.kind == "CLIENT" }.map(\.parent) == [request.span, request.span])
+        for canary in ["canary", handle, "alice", "boss", device, Stack.password] {
+            #expect(!bodies.contains { String(decoding: $0, as: UTF8.self).contains(canary) }, "\(canary)")
+        }
+    }
+
+    @Test func aDocumentEscapesItsTexts() async throws {
+        let recorder = SpanRecorder(sampling: 1)
+        let name = "push \"a\\\"\n\u{1F600}"
+        let span = try #require(recorder.begin(under: nil))
+        recorder.end(span, name, .client, [.init("x", .number(-7))], isFailed: true)
+        let document = SpanDocument(service: "a\"b", version: "1", instance: "i")
+        let read = try #require(try await self.spans(in: [document.body(of: recorder.take())]).first)
+        #expect(read.name == name && read.service == "a\"b" && read.status == 2 && read.parent.isEmpty)
+        #expect(read.attributes == ["x": "-7"])
+    }
+
+    // MARK: The export
+
+    /// Runs an export to a collector that gives these answers, and then accepts, until the service
+    /// has sent `count` batches; returns the sizes of the batches.
+    private func export(
+        _ recorder: SpanRecorder,
+        answers: [SpanExportService.Answer],
+        until count: Int
+    ) async throws -> (sizes: [Int], log: [String]) {
+        let log = LogRecorder()
+        let sizes = Mutex<[Int]>([])
+        let service = SpanExportService(recorder: recorder, logger: Logger(label: "test") { _ in log }) { spans in
+            let number = sizes.withLock { sizes in
+                sizes.append(spans.count)
+                return sizes.count
+            }
+            return number <= answers.count ? answers[number - 1] : .accepted
+        }
+        try await self.run(service) { try await eventually { sizes.withLock { $0.count } >= count } }
+        return (sizes.withLock { $0 }, log.lines)
+    }
+
+    /// Runs the service until `body` returns.
+    private func run(_ service: SpanExportService, _ body: () async throws -> Void) async throws {
+        let logger = Logger(label: "services") { _ in LogRecorder() }
+        let group = ServiceGroup(configuration: .init(services: [.init(service: service)], logger: logger))
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            try await body()
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    private func fill(_ recorder: SpanRecorder, _ count: Int) throws {
+        for _ in 0..<count { recorder.end(try #require(recorder.begin(under: nil)), "x", .server, []) }
+    }
+
+    @Test func spansAreSentInBatches() async throws {
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 2 * SpanRecorder.batch + 1)
+        let (sizes, log) = try await self.export(recorder, answers: [], until: 3)
+        #expect(sizes == [SpanRecorder.batch, SpanRecorder.batch, 1])
+        #expect(recorder.dropped == 0 && log.isEmpty)
+    }
+
+    @Test func spansThatTheCollectorCannotTakeNowAreSentAgain() async throws {
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, SpanRecorder.batch + 2)
+        let answers: [SpanExportService.Answer] = [.unavailable("status 503")]
+        // Shutdown ends the delay, and the service tries once more.
+        let (sizes, log) = try await self.export(recorder, answers: answers, until: 1)
+        #expect(sizes == [SpanRecorder.batch, SpanRecorder.batch, 2])
+        #expect(recorder.dropped == 0)
+        #expect(log.count == 2 && log[0].contains("spans not exported") && log[0].contains("status 503"))
+        #expect(log.last?.contains("spans exported again") == true)
+    }
+
+    @Test func refusedSpansAreCountedAsDropped() async throws {
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 5)
+        let (sizes, log) = try await self.export(recorder, answers: [.refused("status 404")], until: 1)
+        #expect(sizes == [5] && recorder.dropped == 5)
+        #expect(log.count == 1 && log[0].contains("spans refused and dropped; see tracing.endpoint"))
+    }
+
+    @Test func spansThatAreLeftAtTheEndAreCountedAsDropped() async throws {
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 5)
+        let answers = [SpanExportService.Answer](repeating: .unavailable("could not connect"), count: 2)
+        let (sizes, log) = try await self.export(recorder, answers: answers, until: 1)
+        #expect(sizes == [5, 5] && recorder.dropped == 5 && log.count == 1)
+    }
+
+    @Test(arguments: [(200, 1, 0), (503, 2, 5), (400, 1, 5)])
+    func theStatusDecidesWhetherSpansAreSentAgain(status: Int, calls: Int, dropped: Int) async throws {
+        let collector = Collector(status: status)
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 5)
+        try await collector.whileRunning { url in
+            let loop = try EventLoop(index: 0)
+            defer { loop.stop() }
+            let export = try SpanExport(Configuration.Tracing(url: url), recorder, on: loop)
+            let service = export.makeService(logger: Logger(label: "test") { _ in LogRecorder() })
+            try await self.run(service) { try await eventually { !collector.bodies.isEmpty } }
+            await export.close()
+        }
+        #expect(collector.bodies.count == calls && recorder.dropped == dropped)
+    }
+
+    // MARK: The configuration
+
+    /// Environments, the address of the collector, and a part of the reason why there is none.
+    @Test(
+        arguments: [
+            ([:], nil, nil),
+            (["SEALPOST_TRACING_ENDPOINT": "http://127.0.0.1:4318"], "http://127.0.0.1:4318/v1/traces", nil),
+            (["SEALPOST_TRACING_ENDPOINT": "https://a.example/otlp/"], "https://a.example/otlp/v1/traces", nil),
+            (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4318/"], "http://a:4318/v1/traces", nil),
+            (["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://a:4318/x"], "http://a:4318/x", nil),
+            (
+                ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://b/t"],
+                "http://b/t", nil
+            ),
+            (
+                ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "SEALPOST_TRACING_ENDPOINT": "http://c"],
+                "http://c/v1/traces", nil
+            ),
+            (["OTEL_EXPORTER_OTLP_ENDPOINT": ""], nil, nil),
+            (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_SDK_DISABLED": "true"], nil, nil),
+            (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_TRACES_EXPORTER": "none"], nil, nil),
+            (
+                ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4317", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"],
+                nil, "OTEL_EXPORTER_OTLP_PROTOCOL is grpc"
+            ),
+            (
+                ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"],
+                "http://a:4318/v1/traces", nil
+            ),
+            // A variable for all programs must not end the start of this one.
+            (["OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
+        ] as [([String: String], String?, String?)]
+    )
+    func theCollectorComesFromTheKeyOrFromOpenTelemetrysVariables(
+        environment: [String: String],
+        url: String?,
+        fault: String?
+    ) throws {
+        let configuration = try Configuration.load(file: nil, environment: environment)
+        #expect(configuration.tracing?.url.text == url)
+        #expect(configuration.tracingFault?.contains(fault ?? "") == (fault == nil ? nil : true))
+        #expect(configuration.tracing.map { $0.every == 100 && $0.service == "sealpost" } != false)
+    }
+
+    @Test func everyKeyIsRead() throws {
+        let tracing = try Configuration.load(
+            file: nil,
+            environment: [
+                "SEALPOST_TRACING_ENDPOINT": "https://a", "SEALPOST_TRACING_REQUESTS": "0",
+                "SEALPOST_TRACING_CAFILE": "ca.pem", "OTEL_SERVICE_NAME": "push",
+            ]
+        ).tracing
+        #expect(tracing?.every == 0 && tracing?.caFile == "ca.pem" && tracing?.service == "push")
+        #expect {
+            try Configuration.load(file: nil, environment: ["SEALPOST_TRACING_ENDPOINT": "a:4318"])
+        } throws: {
+            "\($0)".hasPrefix("SEALPOST_TRACING_ENDPOINT: \"a:4318\" must be http:// or https://")
+        }
+    }
+}
+
+/// A collector that keeps the bodies of all exports, and answers each with the same status.
+private final class Collector: Responder {
+    private let status: HTTPResponse.Status
+    private let taken = Mutex<[[UInt8]]>([])
+
+    init(status: Int = 200) {
+        self.status = .init(code: status)
+    }
+
+    var bodies: [[UInt8]] { self.taken.withLock { $0 } }
+
+    func respond(to request: Request) -> Reply {
+        .later {
+            do {
+                let body = try await request.body.collect()
+                self.taken.withLock { $0.append(body) }
+                return Response(status: self.status, body: Array("{}".utf8))
+            } catch {
+                return Response(status: .badRequest)
+            }
+        }
+    }
+
+    func refuse(_ refusal: Refusal, head: RequestHead?) -> Response {
+        Response(status: refusal.status)
+    }
+
+    /// Passes `body` the address of the collector.
+    func whileRunning<Result: Sendable>(
+        _ body: @escaping @Sendable (OutboundURL) async throws -> Result
+    ) async throws -> Result {
+        let loops = try EventLoopGroup(count: 1)
+        defer { loops.stop() }
+        let server = HTTPServer(
+            listeners: [try Listener(.tcp(host: "127.0.0.1", port: 0))],
+            loops: loops,
+            limits: ServerLimits(bodyBytes: 1 << 20),
+            responder: self
+        )
+        let url = try #require(OutboundURL("http://\(server.addresses[0])/v1/traces"))
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await server.run() }
+            defer { server.stop() }
+            return try await body(url)
+        }
+    }
+}

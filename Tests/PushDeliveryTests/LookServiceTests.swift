@@ -1,0 +1,85 @@
+import Foundation
+import Logging
+import PushCore
+import PushDelivery
+import PushStore
+import PushTesting
+import Testing
+
+/// The service writes what a `LookBook` has.
+@Suite(.timeLimit(.minutes(5))) struct LookServiceTests {
+    private let book = LookBook()
+    private let fixture: StoreFixture
+    private let service: LookService
+
+    init() async throws {
+        var options = StoreOptions()
+        options.looks = ["apns": .seconds(10)]
+        let fixture = try StoreFixture(options: options)
+        self.fixture = fixture
+        self.service = LookService(
+            store: fixture.store,
+            reader: fixture.reader,
+            book: self.book,
+            makeID: { NotificationID(rawValue: .random(in: 1..<1 << 31)) },
+            workIsWaiting: WakeUp(),
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            now: { fixture.now }
+        )
+    }
+
+    private func looks() async throws -> [LeasedDelivery] {
+        let request = LeaseRequest(1000, from: Lane(stored: "apns/look"), .direct)
+        return try await self.fixture.store.lease(request, now: self.fixture.now)
+    }
+
+    /// More recipients than one transaction takes.
+    @Test func allRecipientsOfARecallWhoHaveNotDismissedItLookAtOnce() async throws {
+        let paul = try await self.fixture.addUser("paul", role: .publisher)
+        for number in 1...205 {
+            let user = try await self.fixture.addUser("user\(number)")
+            try await self.fixture.addDevice(of: user, handle: "device\(number)", tags: ["all"])
+        }
+        try await self.fixture.post(1, from: paul, to: "all")
+        let id = try #require(NotificationID(rawValue: 1))
+        let user = try await self.fixture.user("user7")
+        let (store, now) = (self.fixture.store, self.fixture.now)
+        _ = try await store.dismiss(id, by: user.id, ifStill: nil, recording: nil, now: now)
+        #expect(try await store.recall(id, by: .sender(paul.id), now: now))
+        self.book.record(recallOf: id)
+        await self.service.write()
+        let looks = try await self.looks()
+        #expect(Set(looks.map(\.push.handle)) == Set((1...205).map { "device\($0)" }).subtracting(["device7"]))
+        #expect(looks.allSatisfy { $0.push.priority == .high })
+        // Nothing tells a provider which devices look at the same.
+        #expect(Set(looks.map(\.push.notification)).count == 204)
+        #expect(Set(looks.map(\.push.collapseID)).count == 204)
+    }
+
+    @Test func aSyncAfterTheChangeCancelsItsLook() async throws {
+        let alice = try await self.fixture.addUser("alice")
+        let now = self.fixture.now
+        let session = try await self.fixture.store.addSession(
+            for: alice,
+            scopes: .all,
+            expiresAt: now + 1000,
+            now: now
+        )
+        let prefix = try #require(session).token.prefix
+        let id = try await self.fixture.store.requestRegistration(ofUser: alice.id, handle: nil, now: now)
+        let registration = DeviceRegistration(
+            platform: Platform("apns"),
+            lane: Lane(Platform("apns")),
+            handle: try #require(DeviceHandle("one")),
+            tags: []
+        )
+        _ = try await self.fixture.store.register(registration, as: id, for: alice, with: prefix, now: now)
+        self.book.record(LookOrder(user: alice.id))
+        self.book.record(LookSync(user: alice.id, session: prefix.description, change: .max))
+        await self.service.write()
+        self.fixture.clock.advance(by: 10)
+        #expect(try await self.looks().isEmpty)
+        let tally = try await self.fixture.reader.tallies()["apns/look"]
+        #expect(tally?.cancelled == 1 && tally?.pending == 0)
+    }
+}

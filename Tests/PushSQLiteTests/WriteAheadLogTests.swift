@@ -1,0 +1,55 @@
+import Foundation
+import PushStore
+import PushTesting
+import SQLite
+import Synchronization
+import Testing
+
+@testable import PushSQLite
+
+@Suite(.timeLimit(.minutes(5))) struct WriteAheadLogTests {
+    /// Readers with a permanently open transaction keep SQLite from restarting its log by itself.
+    @Test func logStaysShortDespiteConstantReaders() async throws {
+        let fixture = try StoreFixture()
+        try await fixture.sqlite.writer.write { try $0.execute(sql: "create table page (content blob)") }
+        let isDone = Flag()
+        // The readers run on their own threads, because they never suspend.
+        for _ in 0..<2 {
+            let reader = try fixture.sqlite.makeSQLiteReader()
+            Thread.detachNewThread {
+                while !isDone.value { _ = try? reader.tallies() }
+            }
+        }
+        defer { isDone.raise() }
+        // A log that never restarts is always longer than the part that was moved out of it. How
+        // soon it restarts depends on how often the readers' threads are preempted during a read.
+        var (longest, moved) = (0, 0)
+        for _ in 0..<1000 where moved < longest + 16 << 20 {
+            try await fixture.sqlite.writer.write { db in
+                try db.execute(
+                    sql: """
+                        with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+                        insert into page select randomblob(900) from n
+                        """
+                )
+            }
+            longest = try Self.size(of: fixture.sqlite.path + "-wal")
+            moved = try Self.size(of: fixture.sqlite.path)
+        }
+        #expect(moved >= longest + 16 << 20, "\(moved) bytes, and \(longest) in the log")
+    }
+
+    private static func size(of path: String) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int ?? 0
+    }
+
+    private final class Flag: Sendable {
+        private let isRaised = Atomic(false)
+
+        var value: Bool { self.isRaised.load(ordering: .relaxed) }
+
+        func raise() {
+            self.isRaised.store(true, ordering: .relaxed)
+        }
+    }
+}

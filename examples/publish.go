@@ -1,0 +1,120 @@
+// Sends texts to a user, each once, and prints their paths. docs/backends.md has the rules that it follows.
+//
+//	SEALPOST_TOKEN=spt_… go run examples/publish.go https://push.example.com alice "Your test result is in."
+//
+// The token is a publisher's, with the scope `send`: sealpost token create NAME --scope send
+package main
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/big"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+)
+
+type Notification struct {
+	Payload any
+	To      []string
+}
+
+type Sent struct{ Id int64 }
+
+type Problem struct {
+	Type, Detail string
+	Status       int
+}
+
+func (problem Problem) Error() string { return problem.Type + ": " + problem.Detail }
+
+var client = http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error {
+	return http.ErrUseLastResponse
+}}
+
+// Send posts a notification. All attempts have the same key, so the server sends it once.
+func Send(server, token, key string, notification Notification, deadline time.Time) (Sent, error) {
+	body, err := json.Marshal(notification)
+	if err != nil {
+		return Sent{}, err
+	}
+	for delay := int64(250); ; delay = 2 * delay {
+		sent, wait, err := attempt(server, token, key, body)
+		if delay > 30_000 {
+			delay = 30_000
+		}
+		pause := time.Duration(delay/2+random(delay/2+1))*time.Millisecond + wait
+		if err == nil || wait < 0 || time.Now().Add(pause).After(deadline) {
+			return sent, err
+		}
+		time.Sleep(pause)
+	}
+}
+
+// attempt makes one request. The wait before the next one is negative if its error is final.
+func attempt(server, token, key string, body []byte) (sent Sent, wait time.Duration, err error) {
+	request, err := http.NewRequest("POST", server+"/api/notifications", bytes.NewReader(body))
+	if err != nil {
+		return sent, -1, err
+	}
+	number := random(126_322_568)
+	request.Header.Set("Authorization", "Bearer "+token)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Idempotency-Key", key)
+	request.Header.Set("MyToken", fmt.Sprint(number))
+	request.Header.Set("Prefer", "handling=strict")
+	response, err := client.Do(request)
+	if err != nil {
+		return sent, 0, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	if err != nil {
+		return sent, 0, err
+	}
+	wait = -1
+	switch response.StatusCode {
+	case 408, 429, 500, 502, 503, 504, 507:
+		seconds, _ := strconv.ParseUint(response.Header.Get("Retry-After"), 10, 24)
+		wait = time.Duration(seconds) * time.Second
+	}
+	if response.Header.Get("MyToken") != fmt.Sprint(number*17+3) {
+		return sent, wait, fmt.Errorf("the answer %s is not the server's own", response.Status)
+	}
+	if response.StatusCode == 201 {
+		return sent, -1, json.Unmarshal(content, &sent)
+	}
+	problem := Problem{Status: response.StatusCode}
+	if err = json.Unmarshal(content, &problem); err != nil {
+		return sent, wait, err
+	}
+	if problem.Type == "urn:sealpost:problem:idempotency-key-in-use" {
+		wait = 0
+	}
+	return sent, wait, problem
+}
+
+func random(limit int64) int64 {
+	number, err := rand.Int(rand.Reader, big.NewInt(limit))
+	if err != nil {
+		panic(err)
+	}
+	return number.Int64()
+}
+
+func main() {
+	for _, text := range os.Args[3:] {
+		key := fmt.Sprintf("%x-%x", random(1<<62), random(1<<62))
+		notification := Notification{Payload: text, To: []string{"username:" + os.Args[2]}}
+		sent, err := Send(os.Args[1], os.Getenv("SEALPOST_TOKEN"), key, notification, time.Now().Add(time.Minute))
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err, "(repeat with the key", key+")")
+			os.Exit(1)
+		}
+		fmt.Printf("/api/notifications/%d\n", sent.Id)
+	}
+}
