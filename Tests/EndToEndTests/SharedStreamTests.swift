@@ -51,13 +51,13 @@ import Testing
         try await Stack.run { configuration in
             configuration.database = database
             configuration.senders = Configuration().senders
-            configuration.streamHeartbeat = .seconds(3600)
+            configuration.server.streamHeartbeat = .seconds(3600)
         } _: { stack in
             let keyring = try KeyringFile(stack.folder.file("keyring")).load()
             var configuration = Configuration()
             configuration.database = database
             configuration.place = Configuration.place(of:)
-            configuration.dayKeys = stack.folder.file("day-keys")
+            configuration.keys = stack.folder.path
             var options = StoreOptions()
             options.streamLanes = ["stream", "stream/look"]
             options.announcedLanes = options.streamLanes
