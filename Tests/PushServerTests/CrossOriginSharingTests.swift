@@ -111,7 +111,8 @@ import Testing
             #expect(Self.values(.accessControlAllowOrigin, response) == ["https://app.example"])
             #expect(Self.values(.accessControlAllowCredentials, response) == ["true"])
             #expect(Self.values(.accessControlAllowMethods, response) == [methods])
-            let allowed = "Authorization, Content-Type, MyToken, Accept-Signature, X-Request-Id, Idempotency-Key, "
+            let allowed =
+                "Authorization, Content-Type, MyToken, Accept-Signature, X-Request-Id, Idempotency-Key, "
                 + "Prefer, Last-Event-ID, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, "
                 + "traceparent, tracestate, baggage, sentry-trace, x-datadog-trace-id, x-datadog-parent-id, "
                 + "x-datadog-origin, x-datadog-sampling-priority, b3, elastic-apm-traceparent, newrelic"

@@ -49,7 +49,13 @@ enum LateAnswerVectors {
         Case(name: "read", call: .notification, event: .read),
         Case(name: "read, which waits", call: .notification, event: .read, isReachable: false),
         Case(name: "not read any more", call: .notification, event: .unread, wasRead: true),
-        Case(name: "not read any more, which waits", call: .notification, event: .unread, isReachable: false, wasRead: true),
+        Case(
+            name: "not read any more, which waits",
+            call: .notification,
+            event: .unread,
+            isReachable: false,
+            wasRead: true
+        ),
         Case(name: "recalled", call: .notification, event: .recalled),
         Case(name: "read on another device", call: .notification, event: .readElsewhere),
         Case(name: "unchanged, and nothing has happened", call: .notification, event: .nothing, past: .fetched),
