@@ -133,7 +133,7 @@ import Testing
     @Test(arguments: [
         ("{}", "var/admin/sealpost.sock"), ("database: /srv/push/a.db", "/srv/push/admin/sealpost.sock"),
         ("database: a.db", "admin/sealpost.sock"),
-        ("{database: 'postgres:///p?host=/run/pg', keyring: /srv/keys/ring}", "/srv/keys/admin/sealpost.sock"),
+        ("{database: 'postgres:///p?host=/run/pg', keys: /srv/keys}", "/srv/keys/admin/sealpost.sock"),
         ("admin: {socket: /run/sealpost/admin.sock}", "/run/sealpost/admin.sock"), ("admin: {socket: null}", nil),
     ])
     func theSocketIsNextToTheDatabaseUnlessConfigured(yaml: String, path: String?) throws {

@@ -11,10 +11,10 @@ import Testing
 /// Every metric appears at a server that has sent a push.
 @Suite(.timeLimit(.minutes(5))) struct MetricExpositionTests {
     /// Metrics of features that these servers lack: a receiver of events, an issuer, credentials
-    /// that end, a revocation list, a proxy's header.
+    /// that end, a revocation list, a proxy's header, a collector of spans.
     private static let elsewhere: Set<MetricName> = [
         .eventsWaiting, .eventsOldest, .eventsDelivered, .eventFailures, .eventsDropped, .eventsPaused, .issuerKeys,
-        .credentialExpiry, .credentialLifetime, .revocationListExpiry, .identityIgnored,
+        .credentialExpiry, .credentialLifetime, .revocationListExpiry, .identityIgnored, .spansDropped,
     ]
     private static let ofSQLite: Set<MetricName> = [.fileBytes, .freeBytes, .syncTime]
     private static let ofPostgreSQL: Set<MetricName> = [

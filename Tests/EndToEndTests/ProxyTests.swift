@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: Site.Way.all)
     func theDaemonsErrorsPassThroughAProxy(way: Site.Way) async throws {
         _ = try await Site.run(way.proxy, way.link) { site in
-            try Data(count: 200_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
+            try Data(count: 300_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
             for framing in ["X-Framing: length", "Transfer-Encoding: chunked"] {
                 let refused = try await site.curl(
                     "/api/notifications",

@@ -87,7 +87,7 @@ import Testing
                 let id = try #require(posted.body.firstMatch(of: /"Id":(\d+)/)).output.1
                 let path = "/api/notifications/\(id)"
                 let tag = try #require(try await site.curl(path, port: port).values("ETag").first)
-                try Data(count: 200_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
+                try Data(count: 300_000).write(to: URL(fileURLWithPath: site.folder.file("tooLarge")))
                 let requests: [(status: Int, method: String, path: String, user: String, options: [String])] = [
                     (200, "GET", path, "alice", []), (200, "HEAD", path, "alice", ["--head", "--output", "nothing"]),
                     (304, "GET", path, "alice", ["--header", "If-None-Match: \(tag)"]),

@@ -83,7 +83,7 @@ import Testing
         let path = route.path.filled(with: route.path.hasPrefix("/console") ? "console.js" : "1")
         let isOpen = route.access == .anybody && route.method == .get
         var refusals: Set<[UInt8]> = []
-        for (user, body) in [(nil, ""), ("nobody", "{"), ("ada", String(repeating: " ", count: 131_073))] {
+        for (user, body) in [(nil, ""), ("nobody", "{"), ("ada", String(repeating: " ", count: 262_145))] {
             let response = try await fixture.send(
                 route.method,
                 path,

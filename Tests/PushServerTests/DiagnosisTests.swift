@@ -12,7 +12,7 @@ import Testing
     private static let pause = Pause(.misconfigured, reason: "InvalidProviderToken", since: now - 60, until: now + 60)
     private static let diagnosis = Diagnosis(
         now: now,
-        pauses: [Lane(Platform("apns")): pause, Lane(Platform("fcm")): nil],
+        pauses: [Lane(Platform("apns")): pause, Lane(stored: "apns/sandbox"): nil, Lane(Platform("fcm")): nil],
         platforms: ["apns", "fcm", "stream", "hook"],
         receivers: ["hook": "hooks.example"]
     )

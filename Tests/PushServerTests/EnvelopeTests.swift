@@ -71,7 +71,7 @@ import Testing
             return try await send(.post, "/api/users", #"{"Name":"Bob","Password":"long enough"}"#)
         case .gone: return try await self.retiredRegistration(fixture, send)
         case .contentTooLarge:
-            return try await send(.post, "/api/notifications", String(repeating: " ", count: 131_073))
+            return try await send(.post, "/api/notifications", String(repeating: " ", count: 262_145))
         case .serverError: return try await self.unreadableNotification(fixture, headers: headers)
         case .serviceUnavailable: return try await send(.get, "/readyz", "")
         }

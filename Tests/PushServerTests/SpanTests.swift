@@ -77,7 +77,7 @@ import Testing
         try await fixture.send(.get, path, headers: fields)
         try await fixture.send(.get, "/canary/\(path)?canary=1", headers: fields)
         try await fixture.send(.get, "/canary", user: nil, headers: fields)
-        try await fixture.send(.init("CANARY") ?? .get, path, headers: fields)
+        try await fixture.send(.trace, path, headers: fields)
         try await fixture.send(.post, "/api/notifications", headers: fields, body: #"{"Payload":"canary""#)
         try await fixture.send(.put, "/api/register/canary", headers: fields, body: #"{"Platform":"canary"}"#)
         try await fixture.send(.get, "/api/users/canary", user: "ada", headers: fields)

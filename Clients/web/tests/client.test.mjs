@@ -1078,13 +1078,13 @@ test('a provider is asked for a token to sign out with, and without one the serv
     const server = new FakeServer();
     server.tokens.add('spt_asked');
     const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
-    const push = await clientOf(t, server, {token, timeout: 0.2, isIn: false});
+    const push = await clientOf(t, server, {token, timeout: has ? 60 : 0.2, isIn: false});
     await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
     await push.register();
     // A cold start, after the token has ended.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
-    const later = await clientOf(t, server, {store, token, timeout: 0.2, isIn: false, now: () => Date.now() + 3_600_000});
+    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 0.2, isIn: false, now: () => Date.now() + 3_600_000});
     assert.deepEqual([await later.signOut(), later.account], [has, null]);
     assert.equal(server.devices.size, has ? 0 : 1);
     assert.equal((await store.list('ending/')).size, has ? 0 : 1);

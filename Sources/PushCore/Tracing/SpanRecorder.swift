@@ -78,7 +78,12 @@ package final class SpanRecorder: Sendable {
     }
 
     /// In nanoseconds since 1970.
-    private var time: Int64 { Int64(exactly: (self.now().timeIntervalSince1970 * 1e9).rounded()) ?? 0 }
+    private var time: Int64 {
+        // A `Double` of so many nanoseconds would be exact to 256 of them only.
+        let time = self.now().timeIntervalSince1970
+        let whole = time.rounded(.down)
+        return Int64(clamping: Int(whole)) &* 1_000_000_000 &+ Int64((time - whole) * 1e9)
+    }
 }
 
 extension SpanRecorder {

@@ -39,7 +39,11 @@ extension PostgreSQLStore {
                 // A user may have more devices than rows.
                 guard numbers.count <= limit else { return nil }
             }
-            return try await tx.query(Self.deviceKeys, Array(numbers), audience.audience.app.description).compactMap {
+            return try await tx.query(
+                Self.deviceKeys(audience.audience.app),
+                Array(numbers),
+                audience.audience.app.description
+            ).compactMap {
                 row in
                 try DeviceKeyEntry(
                     id: row.text(0),
@@ -54,10 +58,12 @@ extension PostgreSQLStore {
 
     private static let countDevices = "select count(*) from (select 1 from device limit $1) as x"
 
-    static let deviceKeys = """
+    static func deviceKeys(_ app: AppName) -> String {
+        """
         select d.id, d.user_id, u.name, d.encryption_key from device d join account u on u.id = d.user_id
         where d.number = any($1::bigint[])
-        and ($2::text = 'default' and u.apps is null or strpos(' ' || u.apps || ' ', ' ' || $2 || ' ') > 0)
+        and \(AudienceCondition.hasUser(app, parameter: "$2"))
         order by d.number
         """
+    }
 }

@@ -44,8 +44,9 @@ struct AudienceCondition {
         case device, user
     }
 
-    private static func hasUser(_ app: AppName) -> String {
-        let isListed = "strpos(' ' || u.apps || ' ', ' ' || $3::text || ' ') > 0"
+    /// Holds for a row of `account`, here called `u`, that has the app, whose name is a parameter.
+    static func hasUser(_ app: AppName, parameter: String = "$3") -> String {
+        let isListed = "strpos(' ' || u.apps || ' ', ' ' || \(parameter)::text || ' ') > 0"
         return app == .usual ? "(u.apps is null or \(isListed))" : isListed
     }
 

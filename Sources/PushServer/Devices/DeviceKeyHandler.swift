@@ -60,7 +60,9 @@ struct DeviceKeyHandler: Handler {
         let expression = try query["to"].map(Self.expression) ?? .tag(Tag(of: user.name))
         let app = try self.settings.app(named: try query["app"], for: user)
         if let name = expression.onlyUsername {
-            guard let found = try await context.reader.user(named: name), found.mayUse(app) else {
+            guard
+                let found = try await context.reader.user(named: name), user.maySee(found), found.mayUse(app)
+            else {
                 throw Problem(.unknownUser, "user \(name) does not exist")
             }
         }

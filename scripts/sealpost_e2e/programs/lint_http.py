@@ -256,7 +256,7 @@ def refusals(site):
     site.ask(404, "/nothing", user=None)
     site.ask(405, "/healthz", "POST", user=None)
     site.ask(405, item, "PUT")
-    site.ask(413, "/api/notifications", "POST", body=b"9" * 200_000)
+    site.ask(413, "/api/notifications", "POST", body=b"9" * 300_000)
     site.ask(413, "/api/notifications", "POST", body="x" * 70_000)
     for _ in range(3):
         site.ask(200, "/api/register", user="paul")
