@@ -252,6 +252,7 @@ import Testing
         }
         try FileManager.default.createDirectory(atPath: self.folder.file("keys"), withIntermediateDirectories: false)
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder, environment: settings)
+        _ = try SigningKeyFile(self.folder.file("keys/signing-keys")).loadOrCreate()
         chmod(self.folder.file("keys"), 0o500)
         let daemon = try ChildProcess(
             "/usr/bin/setpriv",
