@@ -20,13 +20,14 @@ struct NotificationView {
     /// The whole answer. An end-to-end payload has the wrapped key of the device whose key the
     /// request names, and of no other.
     func full(_ body: [UInt8], to context: RequestContext) throws -> Response {
-        var body = body
         let start = [UInt8].payloadStart(ofItem: self.id)
-        if EndToEndPayload.isClaimed(by: body, from: start) {
-            let key = try Query(context.request.head.query)["key"]
-            EndToEndPayload.cut(&body, from: start, for: key.map { Array($0.utf8) })
+        guard EndToEndPayload.isClaimed(by: body, from: start) else {
+            return Response(status: .ok, fields: self.fields(isFull: true), body: body)
         }
-        return Response(status: .ok, fields: self.fields(isFull: true), body: body)
+        var own = body
+        let key = try Query(context.request.head.query)["key"]
+        EndToEndPayload.cut(&own, from: start, for: key.map { Array($0.utf8) })
+        return Response(status: .ok, fields: self.fields(isFull: true), body: own)
     }
 
     /// The body of the whole answer. The payload is JSON text and goes out as stored.
