@@ -43,25 +43,29 @@ function showAge({syncedAt, failure}) {
 }
 
 function elementOf(item) {
-  const text = typeof item.payload === 'string' ? item.payload : item.payload?.text;
+  const payload = opened.get(item.id) ?? item.payload, text = typeof payload === 'string' ? payload : payload?.text;
   const element = make('li', {className: item.isRead ? 'item' : 'item new', id: `m${item.id}`});
   const top = make('div', {className: 'top'});
   top.append(make('span', {textContent: item.isRead ? 'Read' : 'New'}), timeOf(item.createdAt));
   const row = make('div', {className: 'row'});
-  if (item.isReadOnce && !item.hasPayload) row.append(button('Open once', () => openOnce(item, element)));
-  row.append(
+  if (opened.has(item.id)) row.append(button('Done', () => push.confirmTaken(item.id)));
+  else if (item.isReadOnce && !item.hasPayload) row.append(button('Open once', () => openOnce(item)));
+  if (!opened.has(item.id)) row.append(
     button(item.isRead ? 'Mark as new' : 'Mark as read', () => push.markRead(item.id, !item.isRead)),
     button('Dismiss', () => push.dismiss(item.id)),
   );
-  const shown = item.hasPayload ? text ?? JSON.stringify(item.payload) : item.isReadOnce ? 'This message can be opened once.' : 'Open to read.';
+  const shown = item.hasPayload || opened.has(item.id) ? text ?? JSON.stringify(payload) : item.isReadOnce ? 'This message can be opened once.' : 'Open to read.';
   element.append(top, make('p', {className: 'text', textContent: shown}), row);
   return element;
 }
 
-async function openOnce(item, element) {
-  const {item: {payload}} = await push.notification(item.id);
-  element.querySelector('.text').textContent = typeof payload === 'string' ? payload : payload?.text ?? JSON.stringify(payload);
-  element.querySelector('.row').replaceChildren(button('Done', () => push.confirmTaken(item.id)));
+/** The payloads of read-once messages that are open, by id: the list has none of them. */
+const opened = new Map();
+
+async function openOnce(item) {
+  opened.set(item.id, (await push.notification(item.id)).item.payload);
+  // The list may have been drawn anew meanwhile.
+  document.getElementById(`m${item.id}`)?.replaceWith(elementOf(item));
 }
 
 const make = (tag, properties) => Object.assign(document.createElement(tag), properties);

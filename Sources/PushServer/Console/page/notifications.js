@@ -82,7 +82,7 @@ async function showOne(page, id) {
     return undefined;
   }
   let wanted = 100;
-  const recall = h('button.danger', {type: 'button', onclick: () => askFirst({
+  const recall = h('button.danger', {type: 'button', hidden: true, onclick: () => askFirst({
     title: `Recall notification ${id}?`, submit: 'Recall',
     text: ['Nobody can fetch it from then on, and its waiting pushes are cancelled. This cannot be undone.', 'A phone that has fetched it already may still show it.'],
     perform: async () => {
@@ -91,13 +91,13 @@ async function showOne(page, id) {
       return `Notification ${id} is recalled.`;
     },
   })}, 'Recall');
-  page.heading(`Notification ${id}`, whyButton(id, `notification ${id}`), recall);
+  page.heading(`Notification ${id}`, whyButton(id, `notification ${id}`), ...canManage() ? [recall] : []);
   let counted = null;
   return page.every(5, () => load(id, wanted, page.signal).catch(problem => {
     if (problem.status !== 404) throw problem;
     return null;
   }), answer => {
-    recall.hidden = !answer || !canManage();
+    recall.hidden = !answer;
     if (answer?.Counted === 'all') counted = answer.Counts;
     update(page.content, answer ? draw(answer, counted ?? answer.Counts, !counted, {id, refresh: page.refresh, more: () => { wanted += 500; return page.refresh(); }}) : missing());
     // The server counts very many pushes in parts; a part is shown only until the first whole count.
