@@ -558,11 +558,12 @@ def posted(visitor, site, name, text):
 
 
 def check_inboxes(visitor, sent):
-    """Each account keeps exactly the notifications that were sent to it here."""
+    """Each account caches the notifications that were sent to it here, and none of another account."""
     for name, texts in sent.items():
         cached = visitor.ask(f"accounts[{json.dumps(name)}].cachedInbox().then(({{notifications}}) => notifications.map(({{payload}}) => payload))")
-        # Of the same second, in whatever order.
-        if sorted(cached) != sorted(texts):
+        others = {text for other, texts in sent.items() if other != name for text in texts}
+        # A push syncs, so that older notifications are there, too.
+        if not set(texts) <= set(cached) or others & set(cached):
             raise Wrong(f"{name} has {cached} in its cache, not {texts}")
 
 
