@@ -115,7 +115,7 @@ import Testing
             )
             #expect(page.entries.count == 1)
         case .mark:
-            #expect(try await store.markRead([one], by: alice, now: now) == [one])
+            #expect(try await store.markRead([one], by: alice, now: now).read == [one])
         case .receipt:
             store.recordFetch(of: one, by: alice, now: now)
             try await store.writeReceipts()

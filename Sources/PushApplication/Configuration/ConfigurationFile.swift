@@ -24,7 +24,7 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         environment: [String: String],
         isThere: (String) -> Bool = Self.isThere
     ) {
-        let named = option ?? environment[Self.variable]
+        let named = option ?? environment[Self.variable].flatMap { $0.isEmpty ? nil : $0 }
         self.path = named ?? Self.usual.first(where: isThere)
         self.isNamed = named != nil
         self.variables = ConfigurationSource.variables(in: environment)

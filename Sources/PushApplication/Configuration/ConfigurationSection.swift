@@ -164,6 +164,7 @@ final class ConfigurationSection {
 
     /// The probably intended key: one in the same section, or the same one in another section.
     private func hint(at name: String) -> String {
+        if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()
         if let near = known.nearest(to: name) ?? self.source.path(endingWith: name) { return "did you mean \(near)?" }
         return "known are \(known.joined(separator: ", "))"

@@ -65,6 +65,9 @@ final class ConfigurationSource {
     func finish() throws {
         let known = Set(self.knownPaths.map(Self.variable))
         guard let name = Self.variables(in: self.environment).subtracting(known).min() else { return }
+        if RemovedKey.isOne(variable: name) {
+            throw ConfigurationError("\(name): unknown environment variable; \(RemovedKey.hint)")
+        }
         // For example, `SEALPOST_LISTEN` lacks the section.
         let ends = known.filter { $0.hasSuffix(name.dropFirst(Self.prefix.count - 1)) }
         let near = known.sorted().nearest(to: name) ?? (ends.count == 1 ? ends.first : nil)

@@ -27,7 +27,7 @@ extension Configuration.Tracing {
         let caFile = try section.string("caFile")
         try section.finish()
         if let endpoint {
-            guard let url = OutboundURL(endpoint)?.appending(Self.path) else {
+            guard !endpoint.contains("?"), let url = OutboundURL(endpoint)?.appending(Self.path) else {
                 throw section.error("endpoint", nil, "\"\(endpoint)\" \(Self.form)")
             }
             self.init(url: url)

@@ -54,7 +54,7 @@ struct SpanExport: Sendable {
             self.url,
             headers: [.init("content-type", "application/json")],
             body: self.document.body(of: spans),
-            timeout: .seconds(10)
+            timeout: .seconds(Task.isShuttingDownGracefully ? 2 : 10)
         )
         do throws(OutboundError) {
             switch try await self.client.send(request).status {
@@ -85,6 +85,8 @@ struct SpanExportService: Service {
 
     private static let interval = Duration.seconds(5)
     private static let longestDelay = Duration.seconds(60)
+    /// At shutdown no export begins later: a slow collector must not keep the next server waiting.
+    private static let lastExports = Duration.seconds(2)
 
     let recorder: SpanRecorder
     let logger: Logger
@@ -96,11 +98,12 @@ struct SpanExportService: Service {
             var batch: [Span] = []
             while true {
                 let isLast = Task.isShuttingDownGracefully || Task.isCancelled
+                let end = ContinuousClock.now + Self.lastExports
                 repeat {
                     if batch.isEmpty { batch = self.recorder.take() }
                     if batch.isEmpty { break }
                     self.note(await self.send(batch), of: &batch, &failures)
-                } while failures == 0
+                } while failures == 0 && (!isLast || ContinuousClock.now < end)
                 if isLast { return self.recorder.countDropped(batch.count) }
                 let wait = min(Self.interval * (1 << min(failures, 4)), Self.longestDelay)
                 await self.recorder.signal.wait(atMost: wait)

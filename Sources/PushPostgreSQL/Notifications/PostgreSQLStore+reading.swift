@@ -23,20 +23,27 @@ extension PostgreSQLStore {
         }
     }
 
-    package func markRead(_ ids: [NotificationID], by user: Int64, now: Date) async throws -> [NotificationID] {
+    package func markRead(
+        _ ids: [NotificationID],
+        by user: Int64,
+        now: Date
+    ) async throws -> (read: [NotificationID], hasChanged: Bool) {
         let numbers = ids.map(\.rawValue)
         return try await self.write { tx in
             let marks = try await Self.marks(tx, Array(Set(numbers)), of: user, now: now)
             var read = Set(marks.filter { $0.value == .read }.keys)
             let unread = Set(marks.keys).subtracting(read).sorted { $0 < $1 }
+            var hasChanged = false
             if !unread.isEmpty {
                 let first = try await tx.numbers([user: unread.count])
-                read.formUnion(try await Self.mark(tx, unread, as: .read, by: user, from: first, now: now))
+                let marked = try await Self.mark(tx, unread, as: .read, by: user, from: first, now: now)
+                hasChanged = !marked.isEmpty
+                read.formUnion(marked)
                 // Another transaction may have marked some of them meanwhile.
                 let present = try await Self.marks(tx, unread.filter { !read.contains($0) }, of: user, now: now)
                 read.formUnion(present.filter { $0.value == .read }.keys)
             }
-            return ids.filter { read.remove($0.rawValue) != nil }
+            return (read: ids.filter { read.remove($0.rawValue) != nil }, hasChanged: hasChanged)
         }
     }
 

@@ -16,13 +16,24 @@ extension SQLiteStore {
         }
     }
 
-    package func markRead(_ ids: [NotificationID], by user: Int64, now: Date) async throws -> [NotificationID] {
+    package func markRead(
+        _ ids: [NotificationID],
+        by user: Int64,
+        now: Date
+    ) async throws -> (read: [NotificationID], hasChanged: Bool) {
         try await self.writer.write { [changes] db in
             var seen: Set<NotificationID> = []
-            return try ids.filter { id in
+            var hasChanged = false
+            let read = try ids.filter { id in
                 guard seen.insert(id).inserted else { return false }
-                return try Self.mark(db, id, as: .read, by: user, ifStill: nil, changes, now: now) == .marked
+                let old = try Self.state(of: id, for: user, db, now: now)?.mark
+                guard try Self.mark(db, id, as: .read, by: user, ifStill: nil, changes, now: now) == .marked else {
+                    return false
+                }
+                if old == .unread { hasChanged = true }
+                return true
             }
+            return (read: read, hasChanged: hasChanged)
         }
     }
 

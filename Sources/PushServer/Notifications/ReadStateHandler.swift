@@ -68,8 +68,8 @@ struct ReadStateHandler: Handler {
         let ids = numbers.compactMap { NotificationID(rawValue: Int64($0)) }
         guard ids.count == numbers.count else { throw Problem(.invalidMember, "Ids must be notification ids") }
         let usable = try await self.visible.usable(ids, context)
-        let read = try await self.store.markRead(usable, by: context.user.id, now: context.now)
-        if !read.isEmpty { self.looks.record(try LookOrder(context)) }
+        let (read, hasChanged) = try await self.store.markRead(usable, by: context.user.id, now: context.now)
+        if hasChanged { self.looks.record(try LookOrder(context)) }
         return Response(uncached: .object([.init("Read", .array(read.map { .number($0.rawValue) }))]))
     }
 }

@@ -86,8 +86,13 @@ package protocol NotificationStore: PostStore {
     ) async throws -> MarkOutcome
 
     /// Marks notifications as read for a recipient, all in one transaction; returns the
-    /// notifications that are read now, without those that the user cannot see.
-    func markRead(_ ids: [NotificationID], by user: Int64, now: Date) async throws -> [NotificationID]
+    /// notifications that are read now, without those that the user cannot see, and whether any of
+    /// them was unread before.
+    func markRead(
+        _ ids: [NotificationID],
+        by user: Int64,
+        now: Date
+    ) async throws -> (read: [NotificationID], hasChanged: Bool)
 
     /// Dismisses a notification for one of its recipients, and cancels its pushes to that user;
     /// `false` if the user sees no such notification, or its mark is not the expected one.

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import PushAPI
 import PushApplication
 import PushCore
@@ -101,12 +102,14 @@ struct InitCommand: AsyncParsableCommand {
     /// for an option that is not valid.
     private func answers(_ dialogue: InitDialogue?) throws -> InitAnswers {
         var answers = InitAnswers()
+        // The variables override the file that is written, and the keys are made where they say.
+        let environment = ProcessInfo.processInfo.environment
         answers.listen =
             try self.checked(self.listen, InitAnswers.listen)
             ?? dialogue?.ask("1. Address to listen on", usual: answers.listen, InitAnswers.listen)
             ?? answers.listen
         answers.database =
-            try self.checked(self.database, InitAnswers.database)
+            try self.checked(self.database ?? environment["SEALPOST_DATABASE"], InitAnswers.database)
             ?? dialogue?.ask(
                 "2. Database, a file or postgres://…",
                 usual: answers.database,
@@ -115,7 +118,7 @@ struct InitCommand: AsyncParsableCommand {
             ?? answers.database
         let keys = InitAnswers.usualKeys(beside: answers.database)
         answers.keys =
-            try self.checked(self.keys, InitAnswers.keys)
+            try self.checked(self.keys ?? environment["SEALPOST_KEYS"], InitAnswers.keys)
             ?? dialogue?.ask("3. Folder of the keys", usual: keys, InitAnswers.keys) ?? keys
         answers.tls = try self.tls(dialogue)
         answers.administrator =
