@@ -247,7 +247,8 @@ export class Encryption {
 
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
   async encrypted(publisher, notification) {
-    const {to, app} = notification, recipients = [], changes = [];
+    // Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+    const {to, app = 'default'} = notification, recipients = [], changes = [];
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
       for (const {name, account, keys} of await publisher.deviceKeys(expression, {app})) {
         const checked = this.pins.check(name, account, keys.filter(key => key !== null));
@@ -257,7 +258,7 @@ export class Encryption {
     }
     if (changes.length > 0) await this.#changed?.(changes);
     if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
-    return {...notification, payload: this.encrypt(notification.payload, recipients, {app})};
+    return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
   }
 
   /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */

@@ -232,9 +232,10 @@ class Encryption:
         """The notification with its payload encrypted for the trusted devices of its recipients."""
         recipients: List[Recipient] = []
         changes: List[Change] = []
-        to = notification.to
+        # Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+        to, app = notification.to, notification.app or "default"
         for expression in [to] if isinstance(to, str) else to or []:
-            for user in client.device_keys(expression, app=notification.app):
+            for user in client.device_keys(expression, app=app):
                 found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
                 recipients += found
                 changes += own
@@ -242,8 +243,8 @@ class Encryption:
             self._changed(changes)
         if not recipients:
             raise NoTrustedDevice(changes)
-        text = self.encrypt(notification.payload, recipients, app=notification.app or "default")
-        return dataclasses.replace(notification, payload=text)
+        text = self.encrypt(notification.payload, recipients, app=app)
+        return dataclasses.replace(notification, payload=text, app=app)
 
     def encrypt(
         self, payload: Any, recipients: Sequence[Recipient], *, app: str = "default", message: Optional[bytes] = None,

@@ -121,6 +121,7 @@ class Sending(unittest.TestCase):
         encryption.send(client, Notification("two", to="username:alice"))
         self.assertEqual(seen, [("first", 0), ("unapproved", 1)])
         self.assertEqual(phone.open(client.sent[1].payload, sender)[0], '"two"')
+        self.assertEqual(client.sent[1].app, "default")
         with self.assertRaisesRegex(e2e.Unreadable, "notForThisDevice"):
             stranger.open(client.sent[1].payload, sender)
 
