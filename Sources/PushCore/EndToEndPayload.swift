@@ -40,6 +40,15 @@ package enum EndToEndPayload {
         return payload.count - keys.count + Self.entryLength
     }
 
+    /// Whether a payload has the wrapped key of the device key with the id `device`, or needs
+    /// none.
+    package static func isReadable(_ text: [UInt8], from start: Int = 0, by device: [UInt8]?) -> Bool {
+        text.withUnsafeBytes { bytes in
+            guard let keys = Self.keys(in: bytes, from: start) else { return true }
+            return device.flatMap { Self.entry(of: $0, in: bytes, keys) } != nil
+        }
+    }
+
     /// Removes all wrapped keys from the payload that begins at `start` in `text`, except for that
     /// of the device key with the id `device`. Leaves other payloads as they are.
     package static func cut(_ text: inout [UInt8], from start: Int = 0, for device: [UInt8]?) {

@@ -79,6 +79,19 @@ import Testing
         #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
     }
 
+    /// A lease of a minute would end with the payload unread.
+    @Test func aDeviceWithoutAWrappedKeyLeasesNoReadOncePayload() async throws {
+        let fixture = try await ServerFixture()
+        let path = try await fixture.post(Self.order(Self.payload([1]), #","ReadOnce":true"#))
+        for target in ["\(path)?key=\(Self.id(2))", path] {
+            #expect(try await self.fetch(target, fixture) == "\(Self.front).")
+        }
+        fixture.clock.advance(by: 3600)
+        #expect(try await self.fetch("\(path)?key=\(Self.id(1))", fixture) == Self.payload([1]))
+        fixture.clock.advance(by: 3600)
+        try await fixture.send(.get, "\(path)?key=\(Self.id(1))", user: "bob").expectProblem(.notFound)
+    }
+
     @Test func wrappedKeysDoNotCountForTheLongestPayload() async throws {
         let fixture = try await ServerFixture(settings: .forTests(\.maximumPayload, 400))
         _ = try await fixture.post(Self.order(Self.payload(1...1000)))

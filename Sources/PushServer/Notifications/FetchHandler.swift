@@ -103,7 +103,8 @@ final class FetchHandler: Handler {
     }
 
     /// The answer with a read-once payload, which is leased to the user: if an answer is lost, the
-    /// server returns the payload again until the lease ends. `HEAD` begins no lease.
+    /// server returns the payload again until the lease ends. `HEAD` begins no lease, and neither
+    /// does a device for which an end-to-end payload has no wrapped key.
     private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,
@@ -114,7 +115,10 @@ final class FetchHandler: Handler {
         // No client can have it cached, but the request may require a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
         // Decrypted before the lease, so that an unreadable payload is leased to nobody.
-        let response = try view.full(view.body(openedBy: self.visible.vault), to: context)
+        let body = try view.body(openedBy: self.visible.vault)
+        let response = try view.full(body, to: context)
+        // Another device of the user can still read it.
+        guard try view.isReadable(body, by: context) else { return response }
         if context.request.head.method == .get, found.leasedUntil == nil {
             // Stored before the answer: if a crash lost the lease, nothing would end it.
             let lease = try await self.store.lease(

@@ -25,9 +25,17 @@ struct NotificationView {
             return Response(status: .ok, fields: self.fields(isFull: true), body: body)
         }
         var own = body
-        let key = try Query(context.request.head.query)["key"]
-        EndToEndPayload.cut(&own, from: start, for: key.map { Array($0.utf8) })
+        EndToEndPayload.cut(&own, from: start, for: try self.deviceKey(context))
         return Response(status: .ok, fields: self.fields(isFull: true), body: own)
+    }
+
+    /// Whether the device that sends the request can read the payload of the whole answer.
+    func isReadable(_ body: [UInt8], by context: RequestContext) throws -> Bool {
+        EndToEndPayload.isReadable(body, from: [UInt8].payloadStart(ofItem: self.id), by: try self.deviceKey(context))
+    }
+
+    private func deviceKey(_ context: RequestContext) throws -> [UInt8]? {
+        try Query(context.request.head.query)["key"].map { Array($0.utf8) }
     }
 
     /// The body of the whole answer. The payload is JSON text and goes out as stored.
