@@ -2458,7 +2458,7 @@ export class PushClient {
   #request({kind, ids, isRead, payload, key}, deadline) {
     if (ids.length > 1) return this.#call('POST', '/api/notifications/read', {body: {Ids: ids}, deadline});
     const path = `/api/notifications/${ids[0]}`;
-    if (kind === 'read') return this.#call('PATCH', path, {body: {Read: isRead}, deadline});
+    if (kind === 'read') return this.#ownKey().then(query => this.#call('PATCH', path, {query, body: {Read: isRead}, deadline}));
     if (kind === 'dismiss') return this.#call('DELETE', path, {deadline});
     // The server would read an object as a long-form request; a string is the payload itself.
     const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};

@@ -16,6 +16,7 @@ struct UserData: Sendable {
         "Payload is null for a notification that was recalled or dismissed, and for one that may be read once: the export does not use it up.",
         "The server stores no password and no token, only hashes of them, which are left out.",
         "The payloads that the user has sent to others are left out: they concern their recipients. Audit has their numbers.",
+        "Payloads with end-to-end encryption have no wrapped keys here: only the user's devices can read them, and they have them.",
         "Names and addresses of other users are left out of Audit.",
     ]
 
