@@ -216,6 +216,18 @@ import Testing
         #expect(self.book.take().orders == [LookOrder(user: self.alice.id)])
     }
 
+    /// A request may repeat ids, also after a lost answer.
+    @Test func onlyNotificationsThatWereUnreadChange() async throws {
+        for number in [1, 2] as [Int64] {
+            try await self.fixture.post(number, from: self.alice, to: "username:alice")
+        }
+        let ids = [1, 2].compactMap { NotificationID(rawValue: $0) }
+        for (marked, hasChanged) in [([ids[0]], true), ([ids[0]], false), (ids, true), (ids, false)] {
+            let found = try await self.store.markRead(marked, by: self.alice.id, now: self.fixture.now)
+            #expect(found.read == marked && found.hasChanged == hasChanged)
+        }
+    }
+
     @Test func theDevicesOfAUserWhoseLeaseEndsMustLook() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice", isReadOnce: true)
         let id = try #require(NotificationID(rawValue: 1))
