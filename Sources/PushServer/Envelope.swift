@@ -95,7 +95,7 @@ struct Envelope: Sendable {
 
     private func complete(_ response: inout Response, _ quota: QuotaPolicy.State?, in exchange: Exchange) {
         let (status, time, request) = (response.status.code, .now - exchange.start, exchange.request)
-        (exchange.meter ?? self.meters.others).record(status, after: time)
+        (exchange.matched?.meter ?? self.meters.others).record(status, after: time)
         if let span = exchange.span { self.traces.spans?.end(span, of: exchange, status: status) }
         self.log(status, of: exchange.id) {
             [
@@ -182,10 +182,10 @@ struct Envelope: Sendable {
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now
-    /// The meter of the matching route.
-    var meter: RequestMeter?
+    /// `nil` if no route matches.
+    var matched: Route?
     /// The path of the matching route as documented, without ids; empty if no route matches.
-    var route = ""
+    var route: String { self.matched?.path ?? "" }
     let id: RequestID
     /// The request's span, which is the parent of those of its commits and pushes; `nil` if its
     /// trace is not recorded.

@@ -243,7 +243,7 @@ package final class PushServer: Responder {
         let head = request.head
         do {
             let found = self.routes.match(head)
-            if case .route(let route, _) = found { (exchange.meter, exchange.route) = (route.meter, route.path) }
+            if case .route(let route, _) = found { exchange.matched = route }
             try self.envelope.read(exchange)
             try self.origins.checkHost(of: head, for: found)
             if head.namesItsPage {
@@ -274,7 +274,7 @@ package final class PushServer: Responder {
             try self.envelope.read(exchange)
             let caller = try identify()
             let found = self.localRoutes.match(request.head)
-            if case .route(let route, _) = found { exchange.meter = route.meter }
+            if case .route(let route, _) = found { exchange.matched = route }
             return self.answer(exchange, found, to: caller, now: self.wholeMilliseconds(self.now()))
         } catch {
             return .now(self.envelope.finish(error, in: exchange))
