@@ -81,17 +81,19 @@ package struct LookService: Sendable {
     private func write(_ entries: LookBook.Entries) async throws {
         for id in entries.recalls { try await self.enqueue(recallOf: id) }
         try await self.enqueue(entries.orders)
-        for start in stride(from: 0, to: entries.syncs.count, by: Self.batch) {
-            let syncs = Array(entries.syncs[start..<min(start + Self.batch, entries.syncs.count)])
+        for syncs in Self.batches(of: entries.syncs) {
             try await self.store.cancelLooks(of: syncs, now: self.now())
         }
     }
 
     private func enqueue(_ orders: [LookOrder]) async throws {
-        for start in stride(from: 0, to: orders.count, by: Self.batch) {
-            let part = Array(orders[start..<min(start + Self.batch, orders.count)])
+        for part in Self.batches(of: orders) {
             if try await self.store.enqueueLooks(part, makeID: self.makeID, now: self.now()) { self.workIsWaiting() }
         }
+    }
+
+    private static func batches<Entry>(of all: [Entry]) -> [[Entry]] {
+        stride(from: 0, to: all.count, by: Self.batch).map { Array(all[$0...].prefix(Self.batch)) }
     }
 
     /// Tells all recipients who have not dismissed the notification.

@@ -82,7 +82,7 @@ package final class SpanRecorder: Sendable {
         // A `Double` of so many nanoseconds would be exact to 256 of them only.
         let time = self.now().timeIntervalSince1970
         let whole = time.rounded(.down)
-        return Int64(clamping: Int(whole)) &* 1_000_000_000 &+ Int64((time - whole) * 1e9)
+        return Int64(whole) &* 1_000_000_000 &+ Int64((time - whole) * 1e9)
     }
 }
 

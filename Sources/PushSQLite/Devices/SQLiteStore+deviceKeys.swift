@@ -33,21 +33,20 @@ extension SQLiteStore {
                 // A user may have more devices than rows.
                 guard numbers.count <= limit else { return nil }
             }
-            return try numbers.sorted().compactMap { number -> DeviceKeyEntry? in
-                let request: SQL = """
-                    select d.id, d.user_id, u.name, d.encryption_key from device d join user u on u.id = d.user_id
-                    where d.number = \(number) and \(audience.audience.app.hasUser)
-                    """
-                return try db.all(request) { row -> DeviceKeyEntry? in
-                    try DeviceKeyEntry(
-                        id: row.text(0),
-                        user: row.integer(1),
-                        name: row.data(2),
-                        key: row.optionalText(3),
-                        sealing
-                    )
-                }.first ?? nil
-            }
+            let request: SQL = """
+                select d.id, d.user_id, u.name, d.encryption_key from device d join user u on u.id = d.user_id
+                where d.number in \(Array(numbers)) and \(audience.audience.app.hasUser)
+                order by d.number
+                """
+            return try db.all(request) { row -> DeviceKeyEntry? in
+                try DeviceKeyEntry(
+                    id: row.text(0),
+                    user: row.integer(1),
+                    name: row.data(2),
+                    key: row.optionalText(3),
+                    sealing
+                )
+            }.compactMap { $0 }
         }
     }
 }

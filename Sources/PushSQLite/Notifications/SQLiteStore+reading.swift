@@ -12,7 +12,8 @@ extension SQLiteStore {
         now: Date
     ) async throws -> MarkOutcome {
         try await self.writer.write { [changes] db in
-            try Self.mark(db, id, as: mark, by: user, ifStill: expected, changes, now: now)
+            let old = try Self.state(of: id, for: user, db, now: now)?.mark
+            return try Self.mark(db, id, as: mark, replacing: old, by: user, ifStill: expected, changes, now: now)
         }
     }
 
@@ -27,9 +28,17 @@ extension SQLiteStore {
             let read = try ids.filter { id in
                 guard seen.insert(id).inserted else { return false }
                 let old = try Self.state(of: id, for: user, db, now: now)?.mark
-                guard try Self.mark(db, id, as: .read, by: user, ifStill: nil, changes, now: now) == .marked else {
-                    return false
-                }
+                let outcome = try Self.mark(
+                    db,
+                    id,
+                    as: .read,
+                    replacing: old,
+                    by: user,
+                    ifStill: nil,
+                    changes,
+                    now: now
+                )
+                guard outcome == .marked else { return false }
                 if old == .unread { hasChanged = true }
                 return true
             }
@@ -41,12 +50,12 @@ extension SQLiteStore {
         _ db: Database,
         _ id: NotificationID,
         as mark: ReadMark,
+        replacing old: ReadMark?,
         by user: Int64,
         ifStill expected: ReadMark?,
         _ changes: ChangeNumbers,
         now: Date
     ) throws -> MarkOutcome {
-        let old = try Self.state(of: id, for: user, db, now: now)?.mark
         if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
         try db.run(
             prepared: """

@@ -40,8 +40,7 @@ package final class LookBook: Sendable {
         self.limit = limit
     }
 
-    /// Records a change of a user's notifications by one of the user's sessions; `nil`: by anybody
-    /// else.
+    /// Records a change of a user's notifications.
     package func record(_ order: LookOrder) {
         self.add { state in
             if let known = state.orders[order.user] {

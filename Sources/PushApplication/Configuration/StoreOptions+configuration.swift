@@ -1,0 +1,84 @@
+import Foundation
+import Logging
+import PushCore
+import PushDelivery
+import PushSenders
+import PushServer
+import PushStore
+import Reactor
+import SocketHTTP
+
+extension StoreOptions {
+    init(
+        _ configuration: Configuration,
+        streams: StreamHub,
+        looks: LookBook,
+        workIsWaiting: WakeUp,
+        keyringHasChanged: WakeUp,
+        spans: SpanRecorder?,
+        now: @escaping @Sendable () -> Date,
+        logger: Logger
+    ) {
+        self.init()
+        self.now = now
+        self.spans = spans
+        // The store refuses a write before the handler's deadline: a client that got 503 must not
+        // have written anything.
+        self.writeTimeout = configuration.limits.handlerTimeout * 2 / 3
+        self.streamLanes = Set(configuration.senders.filter { $1.isStream }.map { Lane($0.key).description })
+        self.streams = streams
+        self.streamLanes.formUnion(self.streamLanes.map { Lane(stored: $0).ofLooks.description })
+        self.looks = configuration.looks
+        self.lookBook = looks
+        self.tags = configuration.server.tags
+        self.release = Version.current
+        self.dayChain = DayKeyFile(configuration.dayKeys)
+        self.mark = TimelineFile(configuration.timeline)
+        self.events = configuration.events.stored
+        // Any server may have posted to a device whose stream is here.
+        self.announcedLanes = streamLanes
+        self.onWork = { workIsWaiting() }
+        self.onEvent = { event in
+            logger.log(event)
+            // Another key encrypts from now on.
+            if case .keySeals = event { keyringHasChanged() }
+        }
+    }
+}
+
+extension Configuration {
+    /// The settings of the API. Devices register for a name in `platforms`.
+    func serverSettings(_ platforms: [Platform: ServerSettings.PlatformRule]) -> ServerSettings {
+        var settings = self.server
+        settings.platforms = platforms
+        // The batch's two waits and the wait of its last write (see `writeTimeout` above) end
+        // before the handler's deadline.
+        settings.batchTimeout = self.limits.handlerTimeout / 8
+        settings.hsts = self.tls?.hsts
+        settings.events = self.events.isOn ? self.events.webhook == nil ? .listed : .delivered : .off
+        return settings
+    }
+
+    /// The lanes whose devices get looks, with their intervals.
+    var looks: [String: Duration] {
+        var looks: [String: Duration] = [:]
+        for (name, sender) in self.senders {
+            guard let interval = sender.lookInterval else { continue }
+            for environment in PushEnvironment.allCases {
+                looks[Lane(name, in: environment).description] = .seconds(interval)
+            }
+        }
+        return looks
+    }
+
+    /// `nil` unless trusted proxies send headers of the PROXY protocol.
+    func onBadProxyHeader(logger: Logger) -> (@Sendable (PeerAddress) -> Void)? {
+        guard self.readsProxyHeaders else { return nil }
+        return { peer in
+            logger.warning(
+                "connection of a trusted proxy closed, as it began without a header of the PROXY protocol",
+                metadata: ["peer": "\(peer)"]
+            )
+        }
+    }
+}
