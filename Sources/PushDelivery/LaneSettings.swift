@@ -39,8 +39,7 @@ package struct LaneSettings: Sendable {
     }
 
     /// The lane of looks at the devices of this lane, which `sender` sends without showing
-    /// anything. It has a tenth of the rate, and few calls at a time, so that notifications have the
-    /// rest.
+    /// anything. It has a tenth of the rate, and few calls at a time: notifications have the rest.
     package func ofLooks(by sender: any PushSender) -> LaneSettings {
         LaneSettings(
             self.lane.ofLooks,
