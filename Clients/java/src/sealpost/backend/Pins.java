@@ -48,6 +48,8 @@ public final class Pins {
     }
 
     private final Map<String, Account> users = new LinkedHashMap<>();
+    /** Keys by their texts: a verification takes a millisecond. */
+    private final Map<String, DeviceKey> read = new HashMap<>();
     private final boolean trustsFirstContact;
 
     /** No pins: the first contact with each user is trusted. */
@@ -207,9 +209,14 @@ public final class Pins {
         return keys.stream().filter(key -> !key.hasApprovals()).min(order.thenComparing(DeviceKey::id)).orElse(null);
     }
 
-    private static @Nullable DeviceKey read(String text, String account) {
+    private @Nullable DeviceKey read(String text, String account) {
         try {
-            DeviceKey key = new DeviceKey(text);
+            DeviceKey key = read.get(text);
+            if (key == null) {
+                key = new DeviceKey(text);
+                if (read.size() >= 10 * Encryption.MAXIMUM_DEVICES) read.clear();
+                read.put(text, key);
+            }
             return key.account().equals(account) ? key : null;
         } catch (UnreadablePayloadException unreadable) {
             return null;
