@@ -72,7 +72,7 @@ public final class OpenedPayload {
         byte[] plain;
         try {
             byte[] information = DeviceKey.bytes(VERSION + "\n" + key.account() + "\n" + app);
-            HpkeReceiver receiver = new HpkeReceiver(encapsulated, agreement, key.agreement, sender, information);
+            Hpke receiver = Hpke.receiver(encapsulated, agreement, key.agreement, sender, information);
             String front = text.substring(0, text.length() - parts[7].length() - 1);
             byte[] wrapping = receiver.export(Hashes.sha256(DeviceKey.bytes(front)), 16);
             byte[] contentKey = decrypt(wrapping, Arrays.copyOfRange(wrapped, P256.POINT, wrapped.length), "");

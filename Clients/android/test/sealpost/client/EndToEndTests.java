@@ -23,7 +23,7 @@ public final class EndToEndTests {
 
     public static void exportsAreThoseOfTheRfc() throws Exception {
         Json hpke = FILE.get("hpke");
-        HpkeReceiver receiver = new HpkeReceiver(
+        Hpke receiver = Hpke.receiver(
             hex(hpke.get("enc")), privateKey(hex(hpke.get("recipient"))), hex(hpke.get("recipientPublic")), hex(hpke.get("senderPublic")),
             hex(hpke.get("info")));
         for (Json export : hpke.get("exports").elements()) {
