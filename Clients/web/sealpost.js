@@ -2843,13 +2843,18 @@ export class PushClient {
     return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
   }
 
+  /** Whether a shown notification is this account's. Safari's placeholders name no account. */
+  #isOwn({data}) {
+    return (data?.name ?? (data?.secureId ? this.#settings.name : '')) === this.#settings.name;
+  }
+
   /** Closes the notifications that the worker has shown for some ids, or for all. */
   async #closeNotifications(ids) {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
     for (const shown of await worker.getNotifications()) {
-      if ((shown.data?.name ?? '') !== this.#settings.name) continue;
-      if (ids ? ids.includes(shown.data?.id) : shown.tag.startsWith('sealpost')) shown.close();
+      if (!this.#isOwn(shown)) continue;
+      if (ids ? ids.includes(shownID(shown)) : shown.tag.startsWith('sealpost')) shown.close();
     }
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
@@ -2866,8 +2871,8 @@ export class PushClient {
     const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
     const unread = new Set(entries.map(({item}) => item.id));
     for (const shown of listed) {
-      const id = shown.data?.id;
-      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
+      const id = shownID(shown);
+      if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
     await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
   }
@@ -3378,6 +3383,9 @@ export async function accountHint(registration, id) {
   const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
   return base64URL(new Uint8Array(code).subarray(0, 8));
 }
+
+/** The id of a shown notification; Safari's placeholder has the data of its push. */
+const shownID = ({data}) => data?.id ?? pushedID(JSON.stringify(data ?? null));
 
 /** The id in a push, `{"secureId":"4711"}`; null for any other text. */
 export function pushedID(message) {

@@ -923,14 +923,15 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   await push.sync();
   const shown = (id, name = '') => ({data: {id, name}, tag: `sealpost ${id}`, close: () => { closed.push([id, name]); }});
   // The last ones are another account's, another app's, and the one that arrives during the sync.
-  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
+  const placeholder = id => ({data: {secureId: String(id)}, tag: `sealpost ${id}`, close: () => { closed.push(`placeholder ${id}`); }});
+  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), placeholder(gone), placeholder(unread), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
   registration.getNotifications = async () => [...list];
   navigator.setAppBadge = async count => { badges.push(count); };
   server.change(read, {Read: true});
   server.delete(gone);
   server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
   await push.closeSeen();
-  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, '']], [1]]);
+  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, ''], `placeholder ${gone}`], [1]]);
   closed.length = 0;
   server.before = () => {};
   // A worker keeps what it has just shown.
@@ -941,6 +942,8 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   server.before = lost;
   await push.closeSeen();
   assert.deepEqual([closed, badges], [[], [1, 1]]);
+  await push.signOut();
+  assert.deepEqual(closed.filter(what => typeof what === 'string'), [`placeholder ${gone}`, `placeholder ${unread}`]);
 });
 
 test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
