@@ -134,10 +134,10 @@ export function echoOf(token) {
 
 // MARK: - Bytes
 
-const utf8 = text => new TextEncoder().encode(text);
+const encoder = new TextEncoder(), utf8 = text => encoder.encode(text);
 // Without `ignoreBOM` a byte order mark would vanish, and the text would differ from the received
 // bytes.
-const text = bytes => new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes);
+const decoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}), text = bytes => decoder.decode(bytes);
 const base64 = bytes => {
   let binary = '';
   for (let start = 0; start < bytes.length; start += 8192) binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
@@ -1013,7 +1013,7 @@ function storeFailure(error) {
  * a new one.
  */
 export class IndexedStore {
-  #name; #connection = null; #isClosed = false;
+  #name; #connection = null; #isClosed = false; #reads = null;
 
   static async open(name) {
     const store = new IndexedStore(name);
@@ -1030,8 +1030,17 @@ export class IndexedStore {
     return await this.get('head') ?? NEW_HEAD;
   }
 
+  /** Reads that are made together share a transaction. */
   get(name) {
-    return this.#transact('readonly', (rows, give) => { rows.get(name).onsuccess = event => give(event.target.result); });
+    if (!this.#reads) {
+      const names = [], rows = Promise.resolve().then(() => {
+        this.#reads = null;
+        return this.getAll(names);
+      });
+      this.#reads = {names, rows};
+    }
+    const {names, rows} = this.#reads, place = names.push(name) - 1;
+    return rows.then(found => found[place]);
   }
 
   /** Several rows, in the order of their names. */
@@ -1062,9 +1071,10 @@ export class IndexedStore {
 
   /**
    * Writes rows and the head; a null value deletes the row. Returns false and writes nothing if
-   * the revision has changed.
+   * the revision has changed. A `relaxed` commit may be lost with the device's power, but not
+   * without the later ones.
    */
-  commit(revision, changes, head) {
+  commit(revision, changes, head, durability = 'strict') {
     return this.#transact('readwrite', (rows, give) => {
       rows.get('head').onsuccess = event => {
         const isRight = (event.target.result ?? NEW_HEAD).revision === revision;
@@ -1075,7 +1085,7 @@ export class IndexedStore {
         }
         rows.put({...head, revision: revision + 1}, 'head');
       };
-    });
+    }, durability);
   }
 
   /**
@@ -1126,13 +1136,13 @@ export class IndexedStore {
   }
 
   /** Runs a transaction, and again on a new connection if the first one was closed. */
-  async #transact(mode, body) {
+  async #transact(mode, body, durability = 'strict') {
     for (const isLast of [false, true]) {
       const connection = this.#connect(), database = await connection;
       try {
         return await new Promise((done, fail) => {
           let result;
-          const transaction = database.transaction('rows', mode, {durability: 'strict'});
+          const transaction = database.transaction('rows', mode, {durability});
           transaction.oncomplete = () => done(result);
           transaction.onabort = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
           body(transaction.objectStore('rows'), value => { result = value; });
@@ -2040,7 +2050,7 @@ export class PushClient {
       if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
     }
     const names = missing.map(({item, isInline}) => isInline ? entryName(item.id) : payloadName(item.id));
-    const [key, ...rows] = await this.#store.getAll(['key', ...names]);
+    const [key, ...rows] = names.length > 0 ? await this.#store.getAll(['key', ...names]) : [];
     await Promise.all(missing.map(async (entry, index) => {
       const value = await unseal(key, names[index], rows[index]), payload = entry.isInline ? value?.item.payload : value;
       if (payload === undefined) return;
@@ -2118,7 +2128,7 @@ export class PushClient {
    * inbox was last current. If nothing is cached, the call throws instead.
    */
   async sync({limit = PAGE} = {}) {
-    const deadline = this.#api.deadline(), unstored = new Map();
+    const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
     let restart = null;
     try {
       // Entries that the server does not accept now must not block the fetch.
@@ -2129,7 +2139,7 @@ export class PushClient {
           const where = {status: 200, path: '/api/notifications'};
           throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
         }
-        const step = await this.#advance(restart === 'next', unstored, deadline);
+        const step = await this.#advance(restart === 'next', run);
         if (step === 'done') break;
         if (step === 'restart' && restart) {
           throw new PushClientError('problem', 'The server has refused its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
@@ -2145,23 +2155,41 @@ export class PushClient {
     }
   }
 
-  /** Fetches, checks and merges one page. */
-  async #advance(isRestart, unstored, deadline) {
+  /**
+   * The answer with the changes after a cursor, and the number of the last change before the
+   * request.
+   */
+  async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
-    const cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
     const query = [['limit', String(this.#settings.limit)]];
     if (this.#settings.app) query.push(['app', this.#settings.app]);
     query.push(...await this.#ownKey());
     if (cursor !== undefined) query.push(['since', cursor]);
-    let answer;
+    // If nothing follows a cursor, the tag of the server's answer is that cursor.
+    const condition = cursor === undefined ? null : `"${cursor}"`;
+    return {before, answer: await this.#call('GET', '/api/notifications', {query, condition, deadline})};
+  }
+
+  /** Fetches, checks and merges one page, and requests the next one `ahead` meanwhile. */
+  async #advance(isRestart, run) {
+    const {unstored, deadline, ahead} = run, cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
+    let before, answer;
+    run.ahead = null;
     try {
-      // If nothing follows a cursor, the tag of the server's answer is that cursor.
-      answer = await this.#call('GET', '/api/notifications', {query, condition: cursor === undefined ? null : `"${cursor}"`, deadline});
+      // Another tab may have moved the cursor.
+      ({before, answer} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
     } catch (error) {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
     }
-    const page = answer.status === 304 ? null : await this.#opened(readPage(answer));
+    const read = answer.status === 304 ? null : readPage(answer);
+    // A first page may delete entries that the next one has again: its request must follow that.
+    if (read?.hasMore && (cursor !== undefined || before === 0)) {
+      run.ahead = {cursor: read.cursor, request: this.#requestPage(read.cursor, deadline)};
+      // The next call throws it.
+      run.ahead.request.catch(() => {});
+    }
+    const page = read && await this.#opened(read);
     // Fills the cache, so that entries are decrypted once and not for each page.
     await this.#entries();
     const isMerged = await this.#change(async draft => {
@@ -2177,7 +2205,7 @@ export class PushClient {
       }
       await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
       return true;
-    });
+    }, {durability: 'relaxed'});
     if (isMerged && page) for (const {item, isStorable} of page.items) if (isStorable) unstored.delete(item.id); else unstored.set(item.id, item);
     this.#announce();
     // Another tab was faster: the next page begins at its cursor.
@@ -2843,13 +2871,18 @@ export class PushClient {
     return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
   }
 
+  /** Whether a shown notification is this account's. Safari's placeholders name no account. */
+  #isOwn({data}) {
+    return (data?.name ?? (data?.secureId ? this.#settings.name : '')) === this.#settings.name;
+  }
+
   /** Closes the notifications that the worker has shown for some ids, or for all. */
   async #closeNotifications(ids) {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
     for (const shown of await worker.getNotifications()) {
-      if ((shown.data?.name ?? '') !== this.#settings.name) continue;
-      if (ids ? ids.includes(shown.data?.id) : shown.tag.startsWith('sealpost')) shown.close();
+      if (!this.#isOwn(shown)) continue;
+      if (ids ? ids.includes(shownID(shown)) : shown.tag.startsWith('sealpost')) shown.close();
     }
     if (!ids) await navigator.clearAppBadge?.().catch(() => {});
   }
@@ -2866,8 +2899,8 @@ export class PushClient {
     const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
     const unread = new Set(entries.map(({item}) => item.id));
     for (const shown of listed) {
-      const id = shown.data?.id;
-      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
+      const id = shownID(shown);
+      if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
     await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
   }
@@ -3123,18 +3156,17 @@ export class PushClient {
    *
    * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
-  async #change(body, {isAnyEpoch = false} = {}) {
+  async #change(body, {isAnyEpoch = false, durability} = {}) {
     // Each retry follows a commit of another tab, or of another call of this one.
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('unavailable', 'Other tabs change the stored data all the time.');
-      const head = await this.#store.head();
+      const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;
         throw new PushClientError('signedOut', 'The user has signed out.');
       }
-      let key = await this.#store.get('key');
-      const draft = new Draft(this.#store, head, key);
-      if (!key) {
+      const draft = new Draft(this.#store, head, stored);
+      if (!stored) {
         draft.key = await newKey();
         draft.isDamaged = head.revision > 0;
         draft.writeClear('key', draft.key);
@@ -3142,7 +3174,7 @@ export class PushClient {
       const result = await body(draft);
       if (draft.changes.size === 0) return result;
       const rows = await draft.rows();
-      if (!await this.#store.commit(head.revision, rows, draft.head)) continue;
+      if (!await this.#store.commit(head.revision, rows, draft.head, durability)) continue;
       if (this.#cache.revision === head.revision) {
         const entries = overlay(this.#cache.entries, draft);
         for (const [name, entry] of entries) entry.iv ??= rows.get(name).iv;
@@ -3378,6 +3410,9 @@ export async function accountHint(registration, id) {
   const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
   return base64URL(new Uint8Array(code).subarray(0, 8));
 }
+
+/** The id of a shown notification; Safari's placeholder has the data of its push. */
+const shownID = ({data}) => data?.id ?? pushedID(JSON.stringify(data ?? null));
 
 /** The id in a push, `{"secureId":"4711"}`; null for any other text. */
 export function pushedID(message) {
