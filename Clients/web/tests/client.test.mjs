@@ -1472,6 +1472,21 @@ test('answers of a server of the previous version are accepted until the account
   assert.equal((await push.sync()).failure.interference.kind, 'insufficientCoverage');
 });
 
+test('a wrong clock counts only for a server that signs no nonces, and each request has a nonce of its own', async t => {
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {signatures}), nonces = [];
+  server.before = ({headers}) => nonces.push(/^sig=[^,]*;nonce="([A-Za-z0-9_-]{22})", sig1=/.exec(headers['Accept-Signature'])[1]);
+  for (server.clockOffset of [0, 86_400, -86_400]) assert.equal((await push.sync()).isFresh, true);
+  assert.equal(new Set(nonces).size, nonces.length);
+  assert.ok(nonces.length >= 3);
+  server.knowsNonces = false;
+  assert.equal((await push.sync()).failure.interference.kind, 'wrongClock');
+  server.clockOffset = 0;
+  assert.equal((await push.sync()).isFresh, true);
+  server.knowsNonces = true;
+  server.before = ({headers}) => { headers['Accept-Signature'] = headers['Accept-Signature'].replace(/nonce="./, 'nonce="!'); };
+  assert.equal((await push.sync()).failure.interference.kind, 'signature');
+});
+
 test('without signatures the account counts where an answer names one, and a client that demands signatures does not use an identifier learnt so', async t => {
   const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {store});
   await push.sync();

@@ -14,10 +14,11 @@ const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420
 export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
 
 /** The signature fields of an answer, covering the account if there is one. */
-export async function signatureFields({method, url, headers}, {status, body, tag, account, created = Math.floor(Date.now() / 1000)}) {
+export async function signatureFields({method, url, headers}, {status, body, tag, account, nonce, created = Math.floor(Date.now() / 1000)}) {
   const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
   const parameters = [
     {key: 'created', kind: 'integer', value: created}, {key: 'keyid', kind: 'string', value: pinned.keyid},
+    ...(nonce == null ? [] : [{key: 'nonce', kind: 'string', value: nonce}]),
   ];
   const request = {method, path, query: search ? search.slice(1) : null, token: headers.MyToken};
   const base = signatureBase(request, {status, validator, account}, parameters), input = base.slice(base.lastIndexOf(': ') + 2);
@@ -54,6 +55,9 @@ export class FakeServer {
   says = null;
   username = 'alice';
   isSigned = false;
+  /** How far its clock is ahead, in seconds, and whether it signs the nonces of requests. */
+  clockOffset = 0;
+  knowsNonces = true;
   /** The key of Web Push. */
   vapid = 'BAA';
   /** The prefix of registration ids. */
@@ -87,7 +91,10 @@ export class FakeServer {
     const text = body === undefined ? null : JSON.stringify(body);
     const account = this.account && (this.says ?? (status === 401 || pathname === '/api/enrolment' ? 'none' : this.account));
     if (account !== null) fields['Sealpost-Account'] = account;
-    if (this.isSigned) Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account}));
+    if (this.isSigned) {
+      const nonce = this.knowsNonces ? /;nonce="([^"]*)"/.exec(headers['Accept-Signature'])?.[1] : null, created = Math.floor(Date.now() / 1000) + this.clockOffset;
+      Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account, nonce, created}));
+    }
     const response = new Response(text, {status, headers: {MyToken: echoOf(headers.MyToken), 'Content-Type': 'application/json', ...fields}});
     return await this.after(response, request) ?? response;
   };
