@@ -384,6 +384,7 @@ SCHEMAS = {
             "CreatedAt": time("When the registration was made."),
             "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle. With PostgreSQL it is updated at most once a minute, unless the sender has an `interval`."},
             "Key": {"type": ["string", "null"], "description": "Its public keys for end-to-end encryption; null if it has set none."},
+            "ServerKey": {"type": "string", "description": "The present key of the server, as `GET /api/webpush/key` has it; present for Web Push."},
             "RetiredAt": time("When another user registered its handle; absent while the device is registered."),
             "Reason": {"type": "string", "description": "The reason for the end of the registration; present with `RetiredAt`."},
         },

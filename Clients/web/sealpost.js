@@ -2541,13 +2541,14 @@ export class PushClient {
       // The user, or the browser, has removed the worker.
       if (!await this.#worker()) await this.#startWorker(deadline);
       if (isDue) return await this.#subscribe(stored.tags, deadline);
-      const [key, devices] = await Promise.all([this.#pushKey(deadline), this.#devices(deadline)]);
-      const isKnown = devices.some(({id, retiredAt}) => id === stored.id && retiredAt === null);
+      const own = (await this.#devices(deadline)).find(({id, retiredAt}) => id === stored.id && retiredAt === null);
       // The push service has perhaps ended the subscription of a retired device. A shared one may
       // still serve other accounts.
-      if (!isKnown && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      if (!own && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      // A server of the previous version has the key elsewhere.
+      const key = own && (own.serverKey ?? await this.#pushKey(deadline));
       const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
-      if (!isKnown || !isOfKey) return await this.#subscribe(stored.tags, deadline);
+      if (!own || !isOfKey) return await this.#subscribe(stored.tags, deadline);
     } catch (error) {
       if (!error.allowsCached) throw error;
     }
@@ -2556,7 +2557,7 @@ export class PushClient {
 
   /**
    * The account's devices: `{id, app, platform, topics, isThisDevice, createdAt, lastPush,
-   * retiredAt}`. Devices that moved to another account are retired.
+   * retiredAt, serverKey}`, the latter for Web Push. Devices that moved to another account are retired.
    */
   async devices() {
     return this.#devices(this.#api.deadline());
@@ -2609,7 +2610,7 @@ export class PushClient {
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
         id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
-        createdAt: times[0], lastPush: times[1], retiredAt: times[2],
+        createdAt: times[0], lastPush: times[1], retiredAt: times[2], serverKey: member(json, 'serverkey') ?? null,
       };
     });
   }

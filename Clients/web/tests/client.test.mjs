@@ -978,8 +978,15 @@ test('the next start notices a retired device and a changed key of the server, a
   const second = await push.registerIfNeeded();
   // The old id is refused, the new one gets the new subscription.
   assert.deepEqual([[...server.devices], bodies], [[second], ['1', '2', '2']]);
+  // One request tells both; a server of the previous version is asked twice.
+  for (const [isOne, count] of [[true, 1], [false, 2]]) {
+    server.showsKey = isOne;
+    server.requests.length = 0;
+    assert.deepEqual([await push.registerIfNeeded(), server.requests.length], [second, count]);
+  }
   server.vapid = 'BAB';
   assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '3']);
+  server.showsKey = true;
   // A browser that does not tell the key of a subscription.
   fake.current.options = {};
   assert.deepEqual([await push.registerIfNeeded(), bodies.length], [second, 4]);

@@ -60,6 +60,8 @@ export class FakeServer {
   knowsNonces = true;
   /** The key of Web Push. */
   vapid = 'BAA';
+  /** Whether its list of devices has that key. */
+  showsKey = true;
   /** The prefix of registration ids. */
   prefix = 'device';
   #next = 1;
@@ -144,7 +146,7 @@ export class FakeServer {
     if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
-    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null, Key: this.deviceKeys.get(Id) ?? null}))];
+    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null, Key: this.deviceKeys.get(Id) ?? null, ...(this.showsKey ? {ServerKey: this.vapid} : {})}))];
   }
 
   #list(query, headers, problem) {
