@@ -124,7 +124,7 @@ import Testing
 
     /// Each request has a nonce of its own, whose signature is valid whatever the device's clock
     /// says; another request's nonce is not.
-    @Test(arguments: [-86_400.0 * 400, 86_400 * 400])
+    @Test(arguments: [-34_560_000.0, 34_560_000.0])
     func theNonceReplacesTheClock(offset: TimeInterval) async throws {
         var options = PushClient.Options(testing: [Tampering.key.publicKey])
         options.now = { Date() + offset }
