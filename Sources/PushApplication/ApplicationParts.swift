@@ -65,6 +65,10 @@ struct ApplicationParts: Sendable {
         let recorder = configuration.tracing.map { SpanRecorder(sampling: $0.every) }
         self.traces = RequestTraces(sampling: configuration.loggedRequests, spans: recorder)
         self.clock = configuration.makeClock()
+        self.tls = try configuration.tls.map {
+            try TLSSetup($0, logger: logger)
+        }
+        if PrivateFile.isMissing(configuration.keyring) { try Self.checkFiles(of: configuration) }
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
@@ -80,14 +84,11 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
-        self.spans = try configuration.tracing.flatMap { [outboundLoop] tracing in
-            try recorder.map { try SpanExport(tracing, $0, on: outboundLoop) }
-        }
-        self.issuer = try configuration.oidc.map { [outboundLoop] oidc in
-            let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
-            let egress = try oidc.isDirect ? Egress() : configuration.egress
-            return try IssuerSetup(oidc, apps: apps, on: outboundLoop, egress: egress)
-        }
+        let outbound = try OutboundParts(configuration, recorder, self.streams, on: self.outboundLoop)
+        self.spans = outbound.spans
+        self.issuer = outbound.issuer
+        self.senders = outbound.senders
+        self.eventWebhook = outbound.eventWebhook
         self.authenticator = Authenticator(
             store: self.store,
             parameters: configuration.passwords,
@@ -97,26 +98,19 @@ struct ApplicationParts: Sendable {
             issuer: self.issuer?.issuer,
             logger: logger
         )
-        let tokens = APNsProviderTokens()
-        self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
-            let setup = try SenderSetup(
-                sender,
-                name: name,
-                on: outboundLoop,
-                streams: streams,
-                egress: configuration.egress(of: name),
-                tokens: tokens,
-                alerts: configuration.server.alerts
-            )
-            return (name, setup)
+    }
+
+    /// Reads the files that the configuration names. A first start that cannot use one of them
+    /// creates nothing.
+    private static func checkFiles(of configuration: Configuration) throws {
+        var configuration = configuration
+        // The start makes the missing key of Web Push.
+        configuration.senders = configuration.senders.filter { _, sender in
+            if case .webPush(let webPush) = sender { !PrivateFile.isMissing(webPush.keyFile) } else { true }
         }
-        self.eventWebhook = try configuration.events.webhook.map { [outboundLoop] webhook in
-            let egress = try webhook.isDirect ? Egress() : configuration.egress
-            return try EventWebhookSetup(webhook, on: outboundLoop, egress: egress)
-        }
-        self.tls = try configuration.tls.map {
-            try TLSSetup($0, logger: logger)
-        }
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
     }
 
     /// Closes the senders, the store and the loops, in this order. Call it after the services have
