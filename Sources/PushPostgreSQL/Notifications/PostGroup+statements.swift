@@ -73,7 +73,8 @@ extension PostGroup {
 
     static let lookup = """
         with a as (
-            select id, name_key, apps, requires_encryption from account where name_key = any($1::bytea[]) order by id for key share)
+            select id, name_key, apps, requires_encryption from account where name_key = any($1::bytea[])
+            order by id for key share)
         select a.id, a.name_key, a.apps, null::int8, null::int8, a.requires_encryption from a
         union all select u.user_id, null, null, u.notifications, u.bytes, null from usage u where u.user_id = any($2::int8[])
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
