@@ -172,6 +172,30 @@ import Testing
         #expect(statuses == [400, 201])
     }
 
+    @Test func aUserWhoRequiresEncryptionGetsNoOtherPayload() async throws {
+        let fixture = try await ServerFixture()
+        func require(_ isRequired: Bool, by user: String) async throws -> Response {
+            let body = #"{"RequiresEncryption":\#(isRequired)}"#
+            return try await fixture.send(.patch, Paths.user("bob"), user: user, body: body)
+        }
+        try await require(true, by: "paul").expectProblem(.forbidden)
+        #expect(try await require(true, by: "ada").status == .noContent)
+        let clear = #"{"Payload":"clear","To":["username:bob"]}"#
+        for (target, body) in [("", clear), ("?to_tag=bob", #""clear""#)] {
+            try await fixture.send(.post, Paths.notifications + target, user: "paul", body: body)
+                .expectProblem(.encryptionRequired, "bob")
+        }
+        try await fixture.send(.post, Paths.notifications, user: "bob", body: #""clear""#)
+            .expectProblem(.encryptionRequired, "bob")
+        let batch = #"{"Notifications":[\#(clear),\#(Self.order(Self.payload([1])))]}"#
+        let outcomes = try await fixture.send(.post, "\(Paths.notifications)/batch", user: "paul", body: batch).json
+        let elements = try Self.elements(outcomes["Outcomes"])
+        #expect(elements.map { $0["Status"]?.integer } == [400, 201])
+        #expect(elements[0]["Problem"]?["type"]?.text == "urn:sealpost:problem:encryption-required")
+        #expect(try await require(false, by: "ada").status == .noContent)
+        _ = try await fixture.post(clear)
+    }
+
     // MARK: Keys
 
     @Test func aDeviceSetsItsKeyAndASenderGetsIt() async throws {
