@@ -22,7 +22,8 @@ package struct WebPushPlaceholder: Sendable, Hashable {
     }
 
     /// A message with `members` for the worker: Safari before 18.4 gives it the whole message,
-    /// later versions only `data`. Drafts of the standard had `mutable` in `notification`.
+    /// later versions only `data`. The standard has `mutable` beside `notification`, and WebKit
+    /// has read it inside.
     func message(id: String, members: String) -> String {
         let notification = [
             "\"title\":\(JSONText.quoted(self.title))", "\"body\":\(JSONText.quoted(self.body))",

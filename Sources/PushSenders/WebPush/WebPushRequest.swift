@@ -9,7 +9,8 @@ struct WebPushRequest: Sendable {
 
     let tokens: VAPIDTokens
     let content: WebPushContent
-    /// The content for Safari. Firefox shows each declarative message without calling the worker.
+    /// The content for Safari. Other browsers may show a declarative message without calling the
+    /// worker.
     let appleContent: WebPushContent
     let timeout: Duration
 
