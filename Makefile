@@ -164,6 +164,8 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run console .build/release/sealpost
 	scripts/e2e run console-servers .build/release/sealpost
 	scripts/e2e run web-client .build/release/sealpost
+	scripts/e2e run looks .build/release/sealpost
+	scripts/e2e run looks .build/release/sealpost --postgresql
 	scripts/e2e run firefox .build/release/sealpost
 	scripts/e2e run publishers .build/release/sealpost
 	scripts/e2e run unified-push .build/release/sealpost

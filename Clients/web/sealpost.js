@@ -334,15 +334,21 @@ const COMPONENTS = [...EXCHANGE, '"sealpost-account"'];
 const forStatus = (components, status) => status === 304 ? components.map(name => name === '"content-digest"' ? '"etag"' : name) : components;
 
 /**
- * The value of `Accept-Signature` that demands a signature.
+ * The value of `Accept-Signature` that demands a signature; the server makes the first that it can.
  *
- * Until the client knows its `account`, it also accepts what a server of the previous version can
- * sign.
+ * The client also accepts a signature without its `nonce`, which servers of the previous version
+ * do not know. Until it knows its `account`, it accepts one that does not cover the account, too.
  */
-export function acceptSignature(keyid, account) {
-  const lists = [['sig', COMPONENTS], ...(account === null ? [['sig0', EXCHANGE]] : [])];
-  return lists.map(([label, components]) => `${label}=(${components.join(' ')});keyid="${keyid}"`).join(', ');
+export function acceptSignature(keyid, account, nonce = null) {
+  const list = (label, components) => `${label}=(${components.join(' ')});keyid="${keyid}"`;
+  return [
+    ...(nonce === null ? [list('sig', COMPONENTS)] : [`${list('sig', COMPONENTS)};nonce="${nonce}"`, list('sig1', COMPONENTS)]),
+    ...(account === null ? [list('sig0', EXCHANGE)] : []),
+  ].join(', ');
 }
+
+/** A nonce of 128 bits. */
+export const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
 
 /**
  * Imports public keys in base64url for verification: `[{id, key}]`. The id is the thumbprint (RFC
@@ -418,7 +424,7 @@ async function verify(request, answer, {keys, tolerance, now, account}) {
   if (!await crypto.subtle.verify({name: 'Ed25519'}, pinned.key, signature, utf8(base))) {
     throw new SignatureFailure('badSignature', 'the signature is not over this answer to this request');
   }
-  return {time: checkTime(list, {tolerance, now}), isAccountCovered};
+  return {time: checkTime(list, {tolerance, now, nonce: request.nonce ?? null}), isAccountCovered};
 }
 
 /** The last parameter of a name counts. */
@@ -468,9 +474,14 @@ async function validatorOf(answer) {
   return digest;
 }
 
-function checkTime(list, {tolerance, now}) {
-  const created = parameter(list, 'created'), end = parameter(list, 'expires');
+/** A signature with the request's nonce is current, whatever the clocks say. */
+function checkTime(list, {tolerance, now, nonce}) {
+  const created = parameter(list, 'created'), end = parameter(list, 'expires'), seen = parameter(list, 'nonce');
   if (created?.kind !== 'integer') throw new SignatureFailure('missing', 'the signature does not say when it was made');
+  if (nonce !== null && seen) {
+    if (seen.kind === 'string' && seen.value === nonce) return created.value;
+    throw new SignatureFailure('badSignature', 'the signature has the nonce of another request');
+  }
   const age = now - created.value;
   if (Math.abs(age) > tolerance) throw new SignatureFailure('stale', `the signature was made ${Math.round(age)} s ago`);
   if (end && end.kind !== 'integer') throw new SignatureFailure('malformed', "the signature's end is no time");
@@ -498,8 +509,8 @@ export function checkHead(request, answer) {
  * Distinguishes the server's own answer from everything else, and returns its content. Throws a
  * `PushClientError` for an interference.
  *
- * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without
- *   one), as sent.
+ * - `request`: `method`, `path`, `query` (null without one), `token`, `nonce` and `condition` (null
+ *   without one), as sent.
  * - `answer`: `status`, `field(name)` (null if missing), `body` (bytes), `end`: `complete`, `cut`
  *   or `oversized`.
  * - `keys`: from `importKeys`; if empty, `MyToken` alone authenticates answers. `now` is in
@@ -833,7 +844,7 @@ class Conversation {
   }
 
   async askOnce(method, path, {query = [], body, condition = null, key, authorization, account = null, deadline, isLast}) {
-    const request = {method, path, query: queryOf(query), token: this.makeToken(), condition};
+    const request = {method, path, query: queryOf(query), token: this.makeToken(), nonce: randomNonce(), condition};
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
     try {
@@ -868,7 +879,7 @@ class Conversation {
     if (request.condition !== null) headers['If-None-Match'] = request.condition;
     if (key) headers['Idempotency-Key'] = `"${key}"`;
     if (lastEvent) headers['Last-Event-ID'] = lastEvent;
-    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id, account);
+    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id, account, request.nonce);
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     try {
       return await this.fetch(this.base + request.path + (request.query === null ? '' : `?${request.query}`), {
@@ -1659,7 +1670,7 @@ export class PushClient {
    *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
    *   answers; it detects accidents, but attackers can calculate it.
    * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
-   *   skew, in seconds. `timeout`: for each call with all its requests, in seconds.
+   *   skew, in seconds, for a server that signs no nonces. `timeout`: for each call with all its requests, in seconds.
    * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
    *   of the page's origin: page and worker post `{"Account": name}` to it, with the page's
    *   cookies. Or a function, called with `{account, name}`. Both return the answer of
@@ -2561,13 +2572,14 @@ export class PushClient {
       // The user, or the browser, has removed the worker.
       if (!await this.#worker()) await this.#startWorker(deadline);
       if (isDue) return await this.#subscribe(stored.tags, deadline);
-      const [key, devices] = await Promise.all([this.#pushKey(deadline), this.#devices(deadline)]);
-      const isKnown = devices.some(({id, retiredAt}) => id === stored.id && retiredAt === null);
+      const own = (await this.#devices(deadline)).find(({id, retiredAt}) => id === stored.id && retiredAt === null);
       // The push service has perhaps ended the subscription of a retired device. A shared one may
       // still serve other accounts.
-      if (!isKnown && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      if (!own && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      // A server of the previous version has the key elsewhere.
+      const key = own && (own.serverKey ?? await this.#pushKey(deadline));
       const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
-      if (!isKnown || !isOfKey) return await this.#subscribe(stored.tags, deadline);
+      if (!own || !isOfKey) return await this.#subscribe(stored.tags, deadline);
     } catch (error) {
       if (!error.allowsCached) throw error;
     }
@@ -2576,7 +2588,7 @@ export class PushClient {
 
   /**
    * The account's devices: `{id, app, platform, topics, isThisDevice, createdAt, lastPush,
-   * retiredAt}`. Devices that moved to another account are retired.
+   * retiredAt, serverKey}`, the latter for Web Push. Devices that moved to another account are retired.
    */
   async devices() {
     return this.#devices(this.#api.deadline());
@@ -2629,7 +2641,7 @@ export class PushClient {
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
         id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
-        createdAt: times[0], lastPush: times[1], retiredAt: times[2],
+        createdAt: times[0], lastPush: times[1], retiredAt: times[2], serverKey: member(json, 'serverkey') ?? null,
       };
     });
   }
@@ -3020,7 +3032,7 @@ export class PushClient {
    */
   async *#stream(device, last, signal, silence) {
     const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
-    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
+    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), nonce: randomNonce(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
     signal.addEventListener('abort', end);

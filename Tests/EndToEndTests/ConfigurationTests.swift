@@ -370,6 +370,10 @@ import Testing
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
+        // Also values that are checked later than they are read, and missing keys.
+        ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: \"a\" must be http://"),
+        ("keys: k\ndatabase: 'postgres://h'", "sealpost.yaml:2: database: "),
+        ("senders:\n  apns:\n    keyFile: k", "sealpost.yaml:3: senders.apns.keyID: "),
     ])
     func anErrorNamesTheKeyAndItsPlace(yaml: String, message: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
@@ -618,6 +622,7 @@ import Testing
         // Two sections have this key.
         ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
         ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are memory, passes"),
+        ("senders: {fcm: {serviceAccount: a, badge: 1}}", "senders.fcm.badge: is not known here; known are alert,"),
     ])
     func anUnknownKeyIsReportedWithASuggestion(yaml: String, hint: String) throws {
         let folder = try TemporaryFolder()

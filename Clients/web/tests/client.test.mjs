@@ -1012,8 +1012,15 @@ test('the next start notices a retired device and a changed key of the server, a
   const second = await push.registerIfNeeded();
   // The old id is refused, the new one gets the new subscription.
   assert.deepEqual([[...server.devices], bodies], [[second], ['1', '2', '2']]);
+  // One request tells both; a server of the previous version is asked twice.
+  for (const [isOne, count] of [[true, 1], [false, 2]]) {
+    server.showsKey = isOne;
+    server.requests.length = 0;
+    assert.deepEqual([await push.registerIfNeeded(), server.requests.length], [second, count]);
+  }
   server.vapid = 'BAB';
   assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '3']);
+  server.showsKey = true;
   // A browser that does not tell the key of a subscription.
   fake.current.options = {};
   assert.deepEqual([await push.registerIfNeeded(), bodies.length], [second, 4]);
@@ -1504,6 +1511,21 @@ test('answers of a server of the previous version are accepted until the account
   assert.ok(asked.every(field => !field.includes('sig0')));
   server.account = null;
   assert.equal((await push.sync()).failure.interference.kind, 'insufficientCoverage');
+});
+
+test('a wrong clock counts only for a server that signs no nonces, and each request has a nonce of its own', async t => {
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {signatures}), nonces = [];
+  server.before = ({headers}) => nonces.push(/^sig=[^,]*;nonce="([A-Za-z0-9_-]{22})", sig1=/.exec(headers['Accept-Signature'])[1]);
+  for (server.clockOffset of [0, 86_400, -86_400]) assert.equal((await push.sync()).isFresh, true);
+  assert.equal(new Set(nonces).size, nonces.length);
+  assert.ok(nonces.length >= 3);
+  server.knowsNonces = false;
+  assert.equal((await push.sync()).failure.interference.kind, 'wrongClock');
+  server.clockOffset = 0;
+  assert.equal((await push.sync()).isFresh, true);
+  server.knowsNonces = true;
+  server.before = ({headers}) => { headers['Accept-Signature'] = headers['Accept-Signature'].replace(/nonce="./, 'nonce="!'); };
+  assert.equal((await push.sync()).failure.interference.kind, 'signature');
 });
 
 test('without signatures the account counts where an answer names one, and a client that demands signatures does not use an identifier learnt so', async t => {

@@ -112,8 +112,8 @@ public final class Options {
     }
 
     /**
-     * The largest clock skew between server and device where answers are signed; 300 seconds by
-     * default.
+     * The largest clock skew between server and device where a server of an earlier version signs;
+     * 300 seconds by default. Others sign the request's nonce, which makes the clock irrelevant.
      */
     public Options signatureToleranceSeconds(int seconds) {
         toleranceMillis = seconds * 1000L;
@@ -218,14 +218,13 @@ public final class Options {
     /**
      * The demand for a signature; null if answers are unsigned.
      *
-     * <p>While the client does not know its account, it also accepts the coverage of earlier
-     * servers.
+     * <p>It also accepts a signature without the nonce, since earlier servers know none. While the
+     * client does not know its account, it accepts the coverage of earlier servers, too.
      */
-    @Nullable String acceptSignature(@Nullable String account) {
+    @Nullable String acceptSignature(@Nullable String account, @Nullable String nonce) {
         if (!isSigned()) return null;
         String key = signatures.keys.get(0).id();
-        if (account != null) return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT);
-        return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT, Coverage.EXCHANGE);
+        return ResponseVerifier.acceptSignature(key, nonce, account == null);
     }
 
     AnswerCheck check() {

@@ -68,6 +68,7 @@ public final class ClientTests {
             Check.equal(client.sync().value().notifications().size(), 1, "as it is");
             ahead[0] = 100L * 366 * 86_400_000;
             Check.equal(client.cachedInbox().notifications().size(), 0, "a century later");
+            server.isNonceUnknown = true;
             Check.equal(client.sync().failure().reason(), PushClientException.Reason.WRONG_CLOCK, "what is wrong");
             ahead[0] = 0;
             Check.equal(client.cachedInbox().notifications().size(), 1, "put right");
@@ -1325,11 +1326,28 @@ public final class ClientTests {
         throw new AssertionError("it was taken");
     }
 
+    public static void aWrongClockCountsOnlyWithoutANonceInTheSignature() throws Exception {
+        try (TestServer server = new TestServer(); TestFolder folder = new TestFolder()) {
+            PushClient client = server.client(folder.store());
+            for (long offset : new long[] {0, 86_400, -86_400}) {
+                server.clockOffsetSeconds = offset;
+                Check.that(client.sync().isFresh(), "with a nonce, " + offset);
+            }
+            server.isNonceUnknown = true;
+            Check.equal(client.sync().failure().interference().kind(), Interference.Kind.WRONG_CLOCK, "without a nonce");
+            server.clockOffsetSeconds = 0;
+            Check.that(client.sync().isFresh(), "an earlier server");
+            server.isNonceUnknown = false;
+            server.otherNonce = "AAAAAAAAAAAAAAAAAAAAAA";
+            Check.equal(client.sync().failure().interference().kind(), Interference.Kind.SIGNATURE, "another request's nonce");
+        }
+    }
+
     public static void anEmptyListOfKeysIsNoWayToDoWithout() {
         String why = refusal(() -> Signatures.pinned(PlatformVerifier.find()));
         Check.that(why.contains("Signatures.unsigned()"), "the message names the choice");
         Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
-        Check.that(!unsigned.isSigned() && unsigned.acceptSignature(null) == null, "a choice that is written down");
+        Check.that(!unsigned.isSigned() && unsigned.acceptSignature(null, null) == null, "a choice that is written down");
         Check.equal(unsigned.base(), "https://push.example:444/a", "the base");
     }
 }
