@@ -477,7 +477,13 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
   server.change(1, {Title: 'changed'});
   await next.sync();
   assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, stored === faults.databases.get('sealpost')], ['secret', false]);
-  assert.ok(faults.databases.get('sealpost').has('payload/1'));
+  // A payload moves to a row of its own once it is long, and back.
+  for (const payload of ['x'.repeat(600), null, 'x'.repeat(600), 'y'.repeat(600), 'short']) {
+    server.change(1, {Payload: payload});
+    await next.sync();
+    const read = [(await next.cachedInbox()).notifications[0].payload, (await next.cachedNotification(1)).payload, faults.databases.get('sealpost').has('payload/1')];
+    assert.deepEqual(read, [payload, payload, payload?.length === 600]);
+  }
   faults.versions.set('sealpost', 9);
   faults.closeAll();
   await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable' && /reload/.test(error.message));
