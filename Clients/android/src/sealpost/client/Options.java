@@ -8,6 +8,7 @@ import java.net.URL;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.X509TrustManager;
 import sealpost.client.ResponseVerifier.Coverage;
 
@@ -30,6 +31,7 @@ public final class Options {
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
+    private @Nullable KeyManager clientCertificate;
     private @Nullable Observer observer;
     private Connections connections = new Connections() {
         @Override
@@ -191,6 +193,15 @@ public final class Options {
         return this;
     }
 
+    /**
+     * The certificate that the client shows to a server or proxy that asks for one, such as that
+     * of {@code KeyChain}, through an {@code X509KeyManager}.
+     */
+    public Options clientCertificate(KeyManager manager) {
+        clientCertificate = manager;
+        return this;
+    }
+
     /** Sets the function that opens connections. */
     public Options connections(Connections connections) {
         this.connections = connections;
@@ -275,6 +286,10 @@ public final class Options {
 
     @Nullable X509TrustManager trustManager() {
         return trustManager;
+    }
+
+    @Nullable KeyManager clientCertificate() {
+        return clientCertificate;
     }
 
     Connections connections() {
