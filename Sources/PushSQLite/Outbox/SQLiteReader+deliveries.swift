@@ -141,9 +141,7 @@ extension SQLiteReader {
                         where d.notification_id = ? and d.device > ? order by d.device limit ?)
                     group by stage
                     """,
-                id.rawValue,
-                device,
-                limit
+                values: [id.rawValue, device, limit]
             ) { row in
                 guard let stage = DeliveryStage(rawValue: row.text(0)) else { return }
                 counts[stage] = Int(clamping: row.integer(1))
