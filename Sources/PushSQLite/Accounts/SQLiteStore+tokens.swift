@@ -82,20 +82,13 @@ extension SQLiteStore {
     }
 
     package func writeTokenUses(limit: Int) async throws -> Int {
-        let uses = self.tokenUses.take(limit)
-        if uses.isEmpty { return 0 }
-        do {
+        try await self.tokenUses.write(limit) { uses in
             try await self.writer.write(.housekeeping) { db in
-                for use in uses {
-                    let sql = "update token set used_at = ? where prefix = ?"
-                    try db.run(prepared: sql, use.at.milliseconds, use.token.description)
+                for (token, at) in uses {
+                    try db.run("update token set used_at = \(at.milliseconds) where prefix = \(token.description)")
                 }
             }
-        } catch {
-            self.tokenUses.giveBack(uses)
-            throw error
         }
-        return uses.count
     }
 
     /// Inserts a random token, or a code, and adds the record with the token to the audit.
