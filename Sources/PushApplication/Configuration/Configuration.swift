@@ -323,6 +323,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowedHosts = WebPushSettings.publicHosts
         /// Whether those hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
+        /// The notification that Safari shows without the page's worker; `nil`: none.
+        var placeholder: WebPushPlaceholder?
         var caFile: String?
         var connections = 4
         /// Pushes a second to each push service; `nil`: unlimited.
