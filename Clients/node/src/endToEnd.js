@@ -1,8 +1,8 @@
 // End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the form.
 
 import {
-  createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync,
-  randomBytes, sign, verify,
+  createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman, randomBytes,
+  sign, verify,
 } from 'node:crypto';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
@@ -67,6 +67,23 @@ function pointOf(key) {
   return Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
 }
 
+/** A new key of `createECDH`, which costs a third of a `KeyObject`. */
+function ephemeralKey() {
+  const key = createECDH('prime256v1');
+  key.generateKeys();
+  return key;
+}
+
+/**
+ * A new private key. `generateKeyPairSync` is not used: in Node 20 the collection of its job waits
+ * forever if it happens during an export of that key.
+ */
+export function generatedKey() {
+  const pair = ephemeralKey(), point = pair.getPublicKey(), d = pair.getPrivateKey();
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map(text);
+  return createPrivateKey({format: 'jwk', key: {kty: 'EC', crv: 'P-256', x, y, d: text(Buffer.concat([Buffer.alloc(32 - d.length), d]))}});
+}
+
 const signed = (purpose, body) => Buffer.from(`sealpost-${purpose}\n${body}`);
 const signatureOf = (key, purpose, body) => text(sign('sha256', signed(purpose, body), {key, dsaEncoding: 'ieee-p1363'}));
 
@@ -91,7 +108,7 @@ export class SenderKey {
   }
 
   static generate() {
-    return new SenderKey(generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey.export({format: 'pem', type: 'pkcs8'}));
+    return new SenderKey(generatedKey().export({format: 'pem', type: 'pkcs8'}));
   }
 
   pem() {
@@ -386,13 +403,6 @@ const hmac = (key, ...values) => values.reduce((hash, value) => hash.update(valu
 const extract = (salt, suite, label, value) => hmac(salt.length > 0 ? salt : Buffer.alloc(32), VERSION, suite, label, value);
 /** HKDF-Expand of at most one block. */
 const expand = (key, suite, label, info, length) => hmac(key, Buffer.from([0, length]), VERSION, suite, label, info, Buffer.from([1])).subarray(0, length);
-
-/** A new key of `createECDH`, which costs a third of a `KeyObject`. */
-function ephemeralKey() {
-  const key = createECDH('prime256v1');
-  key.generateKeys();
-  return key;
-}
 
 /** The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the agreement of the points `sender` and `recipient`. */
 export function setupSender(shared, sender, recipient, info, ephemeral = ephemeralKey()) {

@@ -1,7 +1,7 @@
 // Runs docs/evidence/vectors/end-to-end.json, and sends through a publisher without a server.
 
 import assert from 'node:assert/strict';
-import {createPrivateKey, createPublicKey, createECDH, diffieHellman, generateKeyPairSync} from 'node:crypto';
+import {createPrivateKey, createPublicKey, createECDH, diffieHellman} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
@@ -21,7 +21,7 @@ function privateKey(scalar) {
 const readerOf = device => ({key: new DeviceKey(device.key), privateKey: privateKey(Buffer.from(device.agreementPrivate, 'base64url')), senders: [vectors.sender.public], now: vectors.now});
 
 function device(at = 1000, account = 'A'.repeat(22)) {
-  const [signing, agreement] = [1, 2].map(() => generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey);
+  const [signing, agreement] = [1, 2].map(() => endToEnd.generatedKey());
   const text = endToEnd.deviceKeyText(account, {signing, agreement}, at);
   return {text, key: new DeviceKey(text), agreement, account};
 }
