@@ -15,6 +15,7 @@ import PushClient
 ///     advise SERVER FOLDER              the advice for a fetch that fails
 ///     sign-out SERVER FOLDER            whether the server has ended the session
 ///     work SERVER KEY FOLDER NAME SEED  random steps until it is killed
+///     phone SERVER NAME PASSWORD HANDLE an app that standard input tells of pushes
 @main struct ClientProgram {
     struct Usage: Error {}
 
@@ -50,6 +51,9 @@ import PushClient
         case "work" where arguments.count == 7:
             let worker = try Worker(Array(arguments[2...]))
             while true { try await worker.step() }
+        case "phone" where arguments.count == 6:
+            let (server, handle) = (try Self.url(arguments[2]), arguments[5])
+            try await Phone(server, name: arguments[3], password: arguments[4], handle: handle).run()
         default: throw Usage()
         }
     }

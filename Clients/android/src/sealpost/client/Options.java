@@ -8,6 +8,7 @@ import java.net.URL;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.X509TrustManager;
 import sealpost.client.ResponseVerifier.Coverage;
 
@@ -30,6 +31,7 @@ public final class Options {
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
+    private @Nullable KeyManager clientCertificate;
     private @Nullable Observer observer;
     private Connections connections = new Connections() {
         @Override
@@ -114,8 +116,8 @@ public final class Options {
     }
 
     /**
-     * The largest clock skew between server and device where answers are signed; 300 seconds by
-     * default.
+     * The largest clock skew between server and device where a server of an earlier version signs;
+     * 300 seconds by default. Others sign the request's nonce, which makes the clock irrelevant.
      */
     public Options signatureToleranceSeconds(int seconds) {
         toleranceMillis = seconds * 1000L;
@@ -191,6 +193,15 @@ public final class Options {
         return this;
     }
 
+    /**
+     * The certificate that the client shows to a server or proxy that asks for one, such as that
+     * of {@code KeyChain}, through an {@code X509KeyManager}.
+     */
+    public Options clientCertificate(KeyManager manager) {
+        clientCertificate = manager;
+        return this;
+    }
+
     /** Sets the function that opens connections. */
     public Options connections(Connections connections) {
         this.connections = connections;
@@ -223,14 +234,13 @@ public final class Options {
     /**
      * The demand for a signature; null if answers are unsigned.
      *
-     * <p>While the client does not know its account, it also accepts the coverage of earlier
-     * servers.
+     * <p>It also accepts a signature without the nonce, since earlier servers know none. While the
+     * client does not know its account, it accepts the coverage of earlier servers, too.
      */
-    @Nullable String acceptSignature(@Nullable String account) {
+    @Nullable String acceptSignature(@Nullable String account, @Nullable String nonce) {
         if (!isSigned()) return null;
         String key = signatures.keys.get(0).id();
-        if (account != null) return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT);
-        return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT, Coverage.EXCHANGE);
+        return ResponseVerifier.acceptSignature(key, nonce, account == null);
     }
 
     AnswerCheck check() {
@@ -276,6 +286,10 @@ public final class Options {
 
     @Nullable X509TrustManager trustManager() {
         return trustManager;
+    }
+
+    @Nullable KeyManager clientCertificate() {
+        return clientCertificate;
     }
 
     Connections connections() {
