@@ -58,7 +58,7 @@ def go_through(browser, site):
 
     first = browser.open(origin + "/plain.html")
     permit(True)
-    web_client.change_key_and_permission(ask, site, permit, receive)
+    web_client.change_key_and_permission(ask, site, "", permit, receive)
     if left := ask(SHOWN):
         raise Wrong(f"after signing out, these notifications are shown: {left}")
     web_client.try_store(ask)
