@@ -31,9 +31,6 @@ def run(options):
         service = firefox.PushService(f"https://localhost:{site.service.port}/push/")
         site.service.answer = lambda request, _: CREATED if service.deliver(request) else GONE
         site.serve()
-        connection = site.connect()
-        site.token = api.sign_in(connection, "alice").removeprefix("Bearer ")
-        connection.close()
         try:
             with firefox.Firefox(profile, service, options.firefox) as browser:
                 times = go_through(browser, site)

@@ -191,7 +191,7 @@ class Site(rig.Rig):
         processes.wait_for_line(self.daemon, "serving")
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
-        self.signatures = {"keys": self.keys}
+        self.signatures, self.token = {"keys": self.keys}, api.sign_in(connection, "alice").removeprefix("Bearer ")
         settings = {"title": "Clinic", "signatures": self.signatures}
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
         page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "docs/web.md").read_text(), re.S).groups()
@@ -975,9 +975,6 @@ def run(options):
         options.screenshots.mkdir(parents=True, exist_ok=True)
     with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
         site.serve()
-        connection = site.connect()
-        site.token = api.sign_in(connection, "alice").removeprefix("Bearer ")
-        connection.close()
         try:
             with chromium.Chromium(profile, options.chromium) as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
