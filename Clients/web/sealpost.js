@@ -2187,7 +2187,7 @@ export class PushClient {
   async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
     const query = [['limit', String(this.#settings.limit)]];
-    if (this.#settings.app) query.push(['app', this.#settings.app]);
+    if (this.#app) query.push(['app', this.#app]);
     query.push(...await this.#ownKey());
     if (cursor !== undefined) query.push(['since', cursor]);
     // If nothing follows a cursor, the tag of the server's answer is that cursor.
@@ -2292,7 +2292,7 @@ export class PushClient {
    */
   async preview(id) {
     const query = [['ids', String(checked(id))]];
-    if (this.#settings.app) query.push(['app', this.#settings.app]);
+    if (this.#app) query.push(['app', this.#app]);
     query.push(...await this.#ownKey());
     const before = (await this.#store.head()).change;
     const page = await this.#opened(readPage(await this.#call('GET', '/api/notifications', {query}), {ids: [id]}));
@@ -2503,8 +2503,8 @@ export class PushClient {
     if (kind === 'read') return this.#ownKey().then(query => this.#call('PATCH', path, {query, body: {Read: isRead}, deadline}));
     if (kind === 'dismiss') return this.#call('DELETE', path, {deadline});
     // The server would read an object as a long-form request; a string is the payload itself.
-    const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};
-    const query = this.#settings.app && typeof payload === 'string' ? [['app', this.#settings.app]] : [];
+    const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#app ? {App: this.#app} : {})};
+    const query = this.#app && typeof payload === 'string' ? [['app', this.#app]] : [];
     return this.#call('POST', '/api/notifications', {body, query, key, deadline});
   }
 
@@ -2698,7 +2698,7 @@ export class PushClient {
 
   /** The server's key of Web Push, which signs its pushes. */
   async #pushKey(deadline) {
-    const query = this.#settings.app ? [['app', this.#settings.app]] : [];
+    const query = this.#app ? [['app', this.#app]] : [];
     const answer = await this.#call('GET', '/api/webpush/key', {query, deadline}), key = member(answer.json, 'key');
     if (typeof key !== 'string') throw unexpected(answer, 'a key');
     return key;
@@ -2727,7 +2727,7 @@ export class PushClient {
    * one.
    */
   async #register(name, body, details, deadline) {
-    if (this.#settings.app) body.App = this.#settings.app;
+    if (this.#app) body.App = this.#app;
     const put = id => this.#call('PUT', `/api/register/${id}`, {body, deadline});
     // Stores the id before the server has it, so that a sign-out names it even during the request
     // or after a lost answer.
@@ -2750,6 +2750,14 @@ export class PushClient {
   }
 
   // MARK: End-to-end encryption
+
+  /**
+   * The app that requests name. End-to-end payloads are bound to it, so the server must not choose
+   * one: it refuses `default` as `unknown-app` if the account does not belong to it.
+   */
+  get #app() {
+    return this.#settings.app ?? (this.#settings.endToEnd ? 'default' : null);
+  }
 
   /**
    * The keys of the account's devices: `{id, isThisDevice, fingerprint}`, 30 digits that people
@@ -2822,7 +2830,7 @@ export class PushClient {
   async #opened(page) {
     if (!this.#settings.endToEnd) return page;
     const {senders, isRequired} = this.#settings.endToEnd, device = await this.#deviceKeys();
-    const app = this.#settings.app ?? 'default', now = this.#now() / 1000, messages = [];
+    const app = this.#app, now = this.#now() / 1000, messages = [];
     const open = async item => {
       if (!item.hasPayload) return item;
       try {

@@ -132,7 +132,10 @@ import Testing
             { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key)) },
             options: options
         ) { peer, client in
-            for _ in 0..<2 { #expect(try await client.notification(7).value.id == 7) }
+            for _ in 0..<2 {
+                let item = try await client.notification(7)
+                #expect(item.value.id == 7)
+            }
             let nonces = peer.requests.compactMap {
                 try? SignatureRequest(acceptSignature: [$0.fields["accept-signature"] ?? ""]).nonce
             }

@@ -1,7 +1,7 @@
 import Foundation
+import HTTPTypes
 import PushCore
 import PushStore
-import PushTesting
 import SocketHTTP
 import Testing
 

@@ -129,6 +129,7 @@ def vectors():
         ("a part too few", ".".join(parts[:7]), "malformed"),
         ("a part too many", good + ".", "malformed"),
         ("a time with a leading zero", changed(5, "0" + parts[5]), "malformed"),
+        ("a short time with a leading zero", changed(5, "0" + parts[5][1:]), "malformed"),
         ("a time that is not decimal", changed(5, "1e9"), "malformed"),
         ("a cut entry", changed(7, parts[7][:-1]), "malformed"),
         ("another alphabet", changed(6, "+" + parts[6][1:]), "malformed"),

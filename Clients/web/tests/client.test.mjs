@@ -1583,6 +1583,18 @@ test('an end-to-end payload is opened in the list, alone and in the worker, and 
   assert.deepEqual(backend.changes, ['first']);
 });
 
+test('with end-to-end encryption a client that names no app names the default one', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server), apps = [];
+  server.before = ({path, query, body}) => {
+    if (path === '/api/notifications' || path.startsWith('/api/register/')) apps.push(query.get('app') ?? body?.App);
+  };
+  const push = await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}});
+  await push.register();
+  await push.sync();
+  assert.deepEqual(apps, ['default', 'default']);
+});
+
 test('a payload that is repeated, forged, for others or clear is not shown', async t => {
   browser(t);
   const server = new FakeServer(), backend = backendOf(server);

@@ -13,7 +13,7 @@ final class Payloads {
 
     List<OpenedPayload.Result> open(final List<NotificationItem> items, DeviceKeys keys, List<String> senders)
         throws PushClientException {
-        String app = client.options.app() == null ? "default" : client.options.app();
+        String app = client.options.app() == null ? Options.DEFAULT_APP : client.options.app();
         final List<OpenedPayload.Result> results = new ArrayList<>();
         for (NotificationItem item : items) {
             String text = item.text() == null ? "" : item.text();

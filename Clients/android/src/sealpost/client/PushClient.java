@@ -49,7 +49,7 @@ public final class PushClient {
     public PushClient(Options options, Credentials credentials, Store store) {
         this.options = options;
         this.store = store;
-        String app = options.app() == null ? "" : options.app();
+        String app = options.ownApp() == null ? "" : options.ownApp();
         String proof = options.isSigned() ? "signed" : "echoed";
         this.account = new Account(store, options.base() + '\n' + credentials.account() + '\n' + app + '\n' + proof);
         this.api = new Api(options, credentials.of(account), new OwnAccount(account, credentials.accountId()));

@@ -65,6 +65,16 @@ public final class EndToEndTests {
         return new PushClient(options, Credentials.token("spt_x", "alice"), folder.store());
     }
 
+    /** End-to-end payloads are bound to their app, so the server must not choose one. */
+    public static void aClientWithADeviceKeyNamesItAndItsApp() {
+        Options options = Options.withoutTLS("http://127.0.0.1:1", Signatures.unsigned());
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500", "the request");
+        options.deviceKeyId("k");
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=default&key=k", "the request");
+        options.app("clinic");
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=clinic&key=k", "the request");
+    }
+
     private static NotificationItem item(long id, Json payload) {
         return NotificationItem.of(Json.object().with("Id", Json.of(id)).with("Read", Json.of(false)).with("Payload", payload));
     }
