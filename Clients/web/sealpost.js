@@ -2907,7 +2907,7 @@ export class PushClient {
       if (!this.#isOwn(shown)) continue;
       if (ids ? ids.includes(shownID(shown)) : shown.tag.startsWith('sealpost')) shown.close();
     }
-    if (!ids) await navigator.clearAppBadge?.().catch(() => {});
+    if (!ids) navigator.clearAppBadge?.()?.catch(() => {});
   }
 
   /**
@@ -2925,7 +2925,7 @@ export class PushClient {
       const id = shownID(shown);
       if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
-    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
+    globalThis.navigator?.setAppBadge?.(unread.size)?.catch(() => {});
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */
