@@ -639,12 +639,13 @@ SCHEMAS = {
             "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
             "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "A new password ends the user's sessions."},
             "Disabled": either("boolean", description="The server refuses a disabled user at once, like an unknown one."),
+            "RequiresEncryption": either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out."),
         },
         description="The changes of a user.", examples=[{"Disabled": True}],
     ),
     "User": thing(
-        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "LastPush", "LastFetch"],
-        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags assigned to the user."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}, "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to one of the user's 20 newest devices."}, "LastFetch": {"type": ["string", "null"], "format": "date-time", "description": "When the user last fetched one of the latest 20 notifications of the user's list."}},
+        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "RequiresEncryption", "LastPush", "LastFetch"],
+        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags assigned to the user."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}, "RequiresEncryption": {"type": "boolean"}, "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to one of the user's 20 newest devices."}, "LastFetch": {"type": ["string", "null"], "format": "date-time", "description": "When the user last fetched one of the latest 20 notifications of the user's list."}},
         description="A user.",
     ),
     "UserTags": thing(
@@ -767,7 +768,7 @@ SCHEMAS = {
         },
         description="The status of the server.",
     ),
-    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.[-A-Za-z0-9_.]*$", "description": "The text of docs/end-to-end.md."}}, description="The public keys of a device."),
+    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.1\.[-A-Za-z0-9_]{22}\.[-A-Za-z0-9_]{87}\.[-A-Za-z0-9_]{87}\.[0-9]{1,10}\.[-A-Za-z0-9_]{86}\.[-A-Za-z0-9_]*$", "description": "The text of docs/end-to-end.md, with points on the curve P-256 and the device's own signature."}}, description="The public keys of a device."),
     "DeviceKeys": thing(
         ["Users"],
         {"Users": {"type": "array", "items": thing(

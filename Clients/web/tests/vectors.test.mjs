@@ -225,7 +225,7 @@ for (const [kind, signatures] of [['signed', {keys: [pinned.publicKey]}], ['unsi
 
 /** Lets a client sync through the steps, and compares its stored and shown state after each. */
 async function follow(steps, signatures) {
-  let number = -1, clock = null, mark = null, push;
+  let number = -1, clock = null, mark = null, push, stored, tell = () => {};
   const now = () => clock ?? steps[Math.max(0, number)].deviceTime * 1000;
 
   /** Compares the result of a step before the next request. */
@@ -249,6 +249,9 @@ async function follow(steps, signatures) {
   }
 
   async function fetch(url, options) {
+    // The client requests the next page while it stores this one.
+    if (steps[number]?.next === 'more') await stored;
+    stored = new Promise(done => { tell = done; });
     if (number >= 0) await compare(steps[number]);
     number += 1;
     const {request, answer} = steps[number], {pathname, search} = new URL(url);
@@ -264,6 +267,12 @@ async function follow(steps, signatures) {
   // identifier.
   const store = new MemoryStore(), get = store.get.bind(store);
   store.get = async name => name === 'identity' ? undefined : get(name);
+  const commit = store.commit.bind(store);
+  store.commit = async (revision, changes, head) => {
+    const isDone = await commit(revision, changes, head);
+    if (changes.has('cursor')) tell();
+    return isDone;
+  };
   const limit = Number(new URLSearchParams(steps[0].request.query).get('limit'));
   push = await PushClient.open({
     server: 'https://push.example', signatures, store, fetch, now, limit, makeToken: () => '1000',

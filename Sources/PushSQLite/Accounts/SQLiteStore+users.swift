@@ -96,7 +96,8 @@ extension SQLiteStore {
             try db.run(
                 prepared: """
                     update user set role = coalesce(?2, role), apps = case when ?5 then ?6 else apps end,
-                        disabled_at = case ?3 when 1 then coalesce(disabled_at, ?4) when 0 then null else disabled_at end
+                        disabled_at = case ?3 when 1 then coalesce(disabled_at, ?4) when 0 then null else disabled_at end,
+                        requires_encryption = coalesce(?7, requires_encryption)
                     where id = ?1
                     """,
                 user,
@@ -104,7 +105,8 @@ extension SQLiteStore {
                 change.isDisabled,
                 now.milliseconds,
                 change.apps != nil,
-                change.apps?.stored
+                change.apps?.stored,
+                change.requiresEncryption
             )
         }
         if let apps = change.apps {

@@ -19,6 +19,8 @@ public final class Options {
         long millis();
     }
 
+    static final String DEFAULT_APP = "default";
+
     private final String base;
     private final Signatures signatures;
     private long toleranceMillis = 300_000;
@@ -137,7 +139,10 @@ public final class Options {
         return this;
     }
 
-    /** The app of this client, if the server sends for several. */
+    /**
+     * The app of this client, if the server sends for several. Without it the server chooses the
+     * account's only app, or, for a client with {@link #deviceKeyId}, {@code default}.
+     */
     public Options app(String name) {
         app = name;
         return this;
@@ -253,8 +258,17 @@ public final class Options {
         return answerLimit;
     }
 
-    @Nullable String app() {
+    /** The app of the stored state; null if the client names none. */
+    @Nullable String ownApp() {
         return app;
+    }
+
+    /**
+     * The app that requests name. End-to-end payloads are bound to it, so the server must not
+     * choose one for them.
+     */
+    @Nullable String app() {
+        return app == null && deviceKeyId != null ? DEFAULT_APP : app;
     }
 
     /** The request, which asks for this device's wrapped keys. */

@@ -202,8 +202,8 @@ final class ResponseVerifier {
             if (answer.body.length > 0) throw failure("a 304 has a content");
             return StructuredField.value(present(answer, "etag"));
         }
-        List<String> lines = present(answer, Hashes.CONTENT_DIGEST);
-        byte[] hash = Hashes.contentDigest(lines);
+        List<String> lines = present(answer, ContentDigest.FIELD);
+        byte[] hash = ContentDigest.sha256(lines);
         if (!Arrays.equals(hash, Hashes.sha256(answer.body))) throw failure("the content is not that of the digest");
         return StructuredField.value(lines);
     }
