@@ -10,7 +10,8 @@ extension PushClient {
     public struct Options: Sendable {
         /// Whether the server must sign its answers, and the keys that it must use.
         public var signatures: Signatures
-        /// The largest clock skew between server and device for signed answers.
+        /// The largest clock skew between server and device for signed answers without the
+        /// request's nonce, as from servers of an earlier version.
         public var signatureTolerance: Duration
         /// The certificates that the client trusts.
         public var serverTrust: ServerTrust

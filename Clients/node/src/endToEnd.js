@@ -152,6 +152,8 @@ export class Pins {
 
   /** Accepts a device after somebody has compared its fingerprint. */
   trust(user, key) {
+    // Those of the client for browsers have only texts.
+    if (!(key instanceof DeviceKey)) throw new TypeError('the key is no DeviceKey of this package: make one of its text, new DeviceKey(text)');
     const pin = this.values[user.toLowerCase()] ??= {account: key.account, keys: {}};
     if (pin.account !== key.account) throw new TypeError(`the key is of another account than ${user}'s; forget the user first`);
     pin.keys[key.id] = {signing: text(key.signing), state: 'trusted'};
@@ -159,7 +161,9 @@ export class Pins {
 
   /** Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change. */
   distrust(user, key) {
-    this.values[user.toLowerCase()].keys[key].state = 'distrusted';
+    const pin = this.values[user.toLowerCase()]?.keys[key];
+    if (!pin) throw new TypeError(`no key with that id was seen of ${user}; \`key\` is the id in a change`);
+    pin.state = 'distrusted';
   }
 
   /** Forgets a user, for example one who was deleted and created again. */

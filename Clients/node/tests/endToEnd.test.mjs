@@ -117,6 +117,15 @@ test('a lost device gets nothing, whatever is listed', () => {
   }
 });
 
+test('a key that is no key of this package, and an unknown one, are refused with words', async () => {
+  const phone = device(), pins = new Pins();
+  const ofBrowser = await (await import('../../web/sealpost.js')).DeviceKey.read(phone.text);
+  for (const key of [ofBrowser, phone.text, null]) assert.throws(() => pins.trust('alice', key), {name: 'TypeError', message: /new DeviceKey/});
+  assert.deepEqual({...pins.values}, {});
+  pins.trust('alice', new DeviceKey(ofBrowser.text));
+  for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
+});
+
 test('users may have any name', () => {
   const phone = device();
   for (const name of ['constructor', '__proto__', 'toString']) {

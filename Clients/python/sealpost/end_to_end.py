@@ -147,7 +147,10 @@ class Pins:
 
     def distrust(self, user: str, key: str) -> None:
         """Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change."""
-        self.values[user.lower()]["keys"][key]["state"] = "distrusted"
+        pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
+        if pin is None:
+            raise ValueError(f"no key with that id was seen of {user}; `key` is the id in a change")
+        pin["state"] = "distrusted"
 
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""
@@ -328,7 +331,7 @@ def padded(plain: bytes) -> bytes:
     return plain + b"\x80" + bytes(size - length)
 
 
-# A device's part, for tests and for devices that run Python.
+# A device's part. The guide's "Devices that run Python" has its use.
 
 def device_key(account: str, signing: ec.EllipticCurvePrivateKey, agreement: ec.EllipticCurvePrivateKey, now: int) -> str:
     """The text that a device registers."""

@@ -138,6 +138,13 @@ class Sending(unittest.TestCase):
         pins.trust("alice", device.key)
         self.assertEqual(len(pins.check("alice", "A" * 22, [device.text])[0]), 1)
 
+    def test_an_unknown_key_is_distrusted_with_words(self):
+        pins = e2e.Pins()
+        pins.trust("alice", Device().key)
+        for user, key in (("alice", "x"), ("bob", "x")):
+            with self.assertRaisesRegex(ValueError, f"was seen of {user}"):
+                pins.distrust(user, key)
+
     def test_lengths_fall_into_classes(self):
         for length, size in [(0, 256), (255, 256), (256, 512), (4095, 4096), (4096, 8192), (8191, 8192), (8192, 12288)]:
             self.assertEqual(len(e2e.padded(bytes(length))), size)

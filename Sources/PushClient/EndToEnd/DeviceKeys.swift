@@ -50,7 +50,8 @@ public struct DeviceKeys: Sendable {
         return other.text + self.key.id + Base64.url.text(of: signature.rawRepresentation)
     }
 
-    /// Opens an end-to-end payload.
+    /// Opens an end-to-end payload, without a check whether its message came before:
+    /// ``PushClient/openPayload(of:with:from:)`` does both.
     ///
     /// - Parameters:
     ///   - payload: The payload as fetched.

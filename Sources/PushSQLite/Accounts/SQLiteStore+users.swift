@@ -92,7 +92,8 @@ extension SQLiteStore {
                 update user set role = coalesce(\(change.role?.rawValue), role),
                     apps = case when \(change.apps != nil) then \(change.apps?.stored) else apps end,
                     disabled_at = case \(change.isDisabled) when 1 then coalesce(disabled_at,
-                        \(now.milliseconds)) when 0 then null else disabled_at end
+                        \(now.milliseconds)) when 0 then null else disabled_at end,
+                    requires_encryption = coalesce(\(change.requiresEncryption), requires_encryption)
                 where id = \(user)
                 """
             )

@@ -91,8 +91,11 @@ extension SQLiteStore {
         var (recipients, search) = (Set<Int64>(), PostSearch(db, now: now))
         for user in target.audience.users {
             let named = try search.user(withKey: user.key)
-            guard let id = named?.id(in: target.audience.audience.app), recipients.insert(id).inserted else { continue }
-            _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
+            guard let id = named?.id(in: target.audience.audience.app) else { continue }
+            let change = target.sequence
+            if try Self.insertRecipient(id, of: target, change: change, pusher.sealing, db, now: now) {
+                recipients.insert(id)
+            }
         }
         return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
     }

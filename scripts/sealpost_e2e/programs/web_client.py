@@ -11,6 +11,7 @@ compares the page's and the worker's output with what was sent. It fails
 - if a payload or token is unencrypted in the browser's databases;
 - if one of two accounts with one subscription shows or keeps the other's pushes;
 - if a device's topics, a test push, its end or a new password are not as the client reports them;
+- if another VAPID key, or a permission that was taken back, is not noticed;
 - if a killed worker cannot renew the token of its account, or seven tabs use more than one event stream;
 - if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
 """
@@ -171,8 +172,8 @@ class Site(rig.Rig):
         return folder
 
     def serve(self):
-        process = self.start_daemon("--config", self.configuration)
-        processes.wait_for_line(process, "serving")
+        self.daemon = self.start_daemon("--config", self.configuration)
+        processes.wait_for_line(self.daemon, "serving")
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
         self.signatures = {"keys": self.keys}
@@ -184,7 +185,17 @@ class Site(rig.Rig):
             raise Wrong(f"the first launch in docs/web.md has {len(lines)} lines")
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
         (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
-        return process
+
+    def names(self):
+        """The constants of scripts, as JSON."""
+        names = {"service": f"https://localhost:{self.service.port}/push/", "users": USERS, "signatures": self.signatures, "password": api.PASSWORD}
+        return {name: json.dumps(value) for name, value in names.items()}
+
+    def restart(self, change):
+        """Starts the daemon again, with a change in between."""
+        processes.terminate(self.daemon)
+        change()
+        self.serve()
 
     def direct(self):
         """Removes the proxies."""
@@ -430,8 +441,7 @@ def share_a_browser(browser, site):
     """Two accounts, one subscription: each push reaches only its own account."""
     visitor = Visitor(browser, site, origin=site.shared)
     visitor.open("/plain.html")
-    names = {"service": f"https://localhost:{site.service.port}/push/", "users": USERS, "signatures": site.signatures, "password": api.PASSWORD}
-    registrations = visitor.ask(ACCOUNTS % {key: json.dumps(value) for key, value in names.items()})
+    registrations = visitor.ask(ACCOUNTS % site.names())
     endpoint = visitor.ask("subscription.endpoint")
     if len(set(registrations)) != 2:
         raise Wrong(f"two accounts are registered as {registrations}")
@@ -482,7 +492,7 @@ RENEWING = """(async () => {
 })()"""
 LISTENING = """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
     const push = await PushClient.open({signatures: %(signatures)s, token: '/push-token'});
-    globalThis.heard = [];
+    window.heard = [];
     (async () => { for await (const {item} of push.events()) heard.push(item?.payload) })();
 })"""
 TABS = 7
@@ -490,7 +500,7 @@ TABS = 7
 
 def use_tabs(browser, site):
     """A killed worker renews the token; then seven tabs share one event stream."""
-    visitor, signatures = Visitor(browser, site, origin=site.tabs), {"signatures": json.dumps(site.signatures)}
+    visitor, signatures = Visitor(browser, site, origin=site.tabs), site.names()
     visitor.open("/plain.html")
     visitor.ask(RENEWING % signatures)
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
@@ -540,12 +550,69 @@ def use_calls(browser, site):
     """Topics, a test push, a device that the server has ended, and a new password."""
     visitor = Visitor(browser, site, origin=site.tabs)
     visitor.open("/plain.html")
-    names = {"service": f"https://localhost:{site.service.port}/push/", "signatures": site.signatures, "password": api.PASSWORD}
-    found = visitor.ask(CALLS % {key: json.dumps(value) for key, value in names.items()})
+    found = visitor.ask(CALLS % site.names())
     device = [[["username:carl", "weather:berlin"], "webpush"]]
     if found != [device, "accepted", True, device, True, device, True]:
         raise Wrong(f"the calls have returned {found}")
     visitor.close()
+
+
+def use_changes(browser, site):
+    """The changes of key and permission in Chromium, whose pushes the DevTools protocol delivers."""
+    visitor = Visitor(browser, site, origin=site.tabs)
+    visitor.open("/plain.html")
+
+    def permit(is_allowed):
+        browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
+
+    def receive(text):
+        count, endpoint = len(site.service.requests), visitor.ask("subscription.endpoint")
+        id = site.post({"Payload": text}, credentials=api.basic("anna"))
+        processes.wait_until(lambda: any(endpoint[-36:].encode() in request for request in site.service.requests[count:]), 20, "a push")
+        if text not in visitor.ask(f"push.notification({id}).then(({{item}}) => item.payload)"):
+            raise Wrong(f"{text!r} did not come")
+
+    change_key_and_permission(visitor.ask, site, permit, receive)
+    visitor.close()
+
+
+# A registered client; and its state after a change of the server's key or of the user's permission.
+REGISTER = """(async () => {
+    const {PushClient} = await import('/sealpost/sealpost.js');
+    window.pushService = %(service)s;
+    window.push = await PushClient.open({name: 'changes', signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', timeout: 120});
+    await push.signIn('anna', %(password)s);
+    return push.register();
+})()"""
+AGAIN = """push.registerIfNeeded().then(async id => {
+    const {pushManager} = await navigator.serviceWorker.ready, found = await pushManager.getSubscription();
+    return [id, found?.endpoint ?? null, found && btoa(String.fromCharCode(...new Uint8Array(found.options.applicationServerKey)))];
+})"""
+
+
+def change_key_and_permission(ask, site, permit, receive):
+    """Another VAPID key, and a permission that the user takes back and gives again, are noticed at the page's next start.
+
+    `permit(is_allowed)` is the user, and `receive(text)` checks a text's push.
+    """
+    ask(REGISTER % site.names())
+    first = ask(AGAIN)
+    receive("with the first key")
+    site.restart(lambda: (site.folder / "var/vapid.pem").unlink())
+    second = ask(AGAIN)
+    if None in first + second or {one == other for one, other in zip(first[1:], second[1:])} != {False} or first[0] != second[0]:
+        raise Wrong(f"with another key the registration is {second}, after {first}")
+    receive("with the second key")
+    permit(False)
+    refused = ask("push.register().then(String, error => error.code)"), ask("push.registerIfNeeded().then(String)")
+    if refused != ("denied", "null"):
+        raise Wrong(f"without permission the calls return {refused}")
+    permit(True)
+    if None in (third := ask(AGAIN)):
+        raise Wrong(f"with permission again the registration is {third}")
+    receive("with permission again")
+    if not ask("push.signOut()"):
+        raise Wrong("the sign-out was not confirmed")
 
 
 def posted(visitor, site, name, text):
@@ -705,9 +772,9 @@ def cross_origins(visitor, site, id):
     visitor.open()
 
 
-def try_store(visitor):
+def try_store(ask):
     """The browser's database: of two commits on one revision it refuses the second, which writes nothing."""
-    found = visitor.ask(
+    found = ask(
         """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
             const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
             const {revision, ...head} = await one.head();
@@ -718,7 +785,7 @@ def try_store(visitor):
     if found != [[True, False], 1, 1, ["a"]]:
         raise Wrong(f"two commits at once: {found}")
     # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
-    found = visitor.ask(
+    found = ask(
         """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
             const opened = [], opening = IDBFactory.prototype.open;
             IDBFactory.prototype.open = function (...given) {
@@ -882,7 +949,7 @@ def run(options):
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
     with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
-        daemon = site.serve()
+        site.serve()
         connection = site.connect()
         site.token = api.sign_in(connection, "alice").removeprefix("Bearer ")
         connection.close()
@@ -895,7 +962,7 @@ def run(options):
             raise SystemExit(f"web-client: {wrong}") from None
         finally:
             site.direct()
-        processes.terminate(daemon)
+        processes.terminate(site.daemon)
 
 
 def go_through(browser, site, profile, options):
@@ -906,7 +973,7 @@ def go_through(browser, site, profile, options):
     read_once(visitor, site)
     named, pushes = meet_proxies(visitor, site, id)
     cross_origins(visitor, site, id)
-    try_store(visitor)
+    try_store(visitor.ask)
     go_offline(visitor, site, id)
     searched = search_profile(profile, site)
     sign_out(visitor, site)
@@ -914,6 +981,7 @@ def go_through(browser, site, profile, options):
     least = look(browser, site, options.screenshots)
     use_tabs(browser, site)
     use_calls(browser, site)
+    use_changes(browser, site)
     attributed = share_a_browser(browser, site)
     print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
