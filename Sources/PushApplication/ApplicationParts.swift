@@ -31,6 +31,7 @@ struct ApplicationParts: Sendable {
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
+    private let serverCount = ServerCount()
     let streams = StreamHub()
     /// The changes that devices must show.
     let looks: LookBook
@@ -65,6 +66,10 @@ struct ApplicationParts: Sendable {
         let recorder = configuration.tracing.map { SpanRecorder(sampling: $0.every) }
         self.traces = RequestTraces(sampling: configuration.loggedRequests, spans: recorder)
         self.clock = configuration.makeClock()
+        self.tls = try configuration.tls.map {
+            try TLSSetup($0, logger: logger)
+        }
+        if PrivateFile.isMissing(configuration.keyring) { try Self.checkFiles(of: configuration) }
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
@@ -80,43 +85,33 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
-        self.spans = try configuration.tracing.flatMap { [outboundLoop] tracing in
-            try recorder.map { try SpanExport(tracing, $0, on: outboundLoop) }
-        }
-        self.issuer = try configuration.oidc.map { [outboundLoop] oidc in
-            let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
-            let egress = try oidc.isDirect ? Egress() : configuration.egress
-            return try IssuerSetup(oidc, apps: apps, on: outboundLoop, egress: egress)
-        }
+        let outbound = try OutboundParts(configuration, recorder, self.streams, on: self.outboundLoop)
+        self.spans = outbound.spans
+        self.issuer = outbound.issuer
+        self.senders = outbound.senders
+        self.eventWebhook = outbound.eventWebhook
         self.authenticator = Authenticator(
             store: self.store,
             parameters: configuration.passwords,
             workers: Self.workers(configuration),
             quotas: configuration.quotas,
-            limits: self.store.limits == nil ? .process : .servers,
+            servers: self.serverCount,
             issuer: self.issuer?.issuer,
             logger: logger
         )
-        let tokens = APNsProviderTokens()
-        self.senders = try configuration.senders.map { [streams, outboundLoop] name, sender in
-            let setup = try SenderSetup(
-                sender,
-                name: name,
-                on: outboundLoop,
-                streams: streams,
-                egress: configuration.egress(of: name),
-                tokens: tokens,
-                alerts: configuration.server.alerts
-            )
-            return (name, setup)
+    }
+
+    /// Reads the files that the configuration names. A first start that cannot use one of them
+    /// creates nothing.
+    private static func checkFiles(of configuration: Configuration) throws {
+        var configuration = configuration
+        // The start makes the missing key of Web Push.
+        configuration.senders = configuration.senders.filter { _, sender in
+            if case .webPush(let webPush) = sender { !PrivateFile.isMissing(webPush.keyFile) } else { true }
         }
-        self.eventWebhook = try configuration.events.webhook.map { [outboundLoop] webhook in
-            let egress = try webhook.isDirect ? Egress() : configuration.egress
-            return try EventWebhookSetup(webhook, on: outboundLoop, egress: egress)
-        }
-        self.tls = try configuration.tls.map {
-            try TLSSetup($0, logger: logger)
-        }
+        let loop = try EventLoop(index: 0)
+        defer { loop.stop() }
+        _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
     }
 
     /// Closes the senders, the store and the loops, in this order. Call it after the services have
@@ -152,13 +147,12 @@ struct ApplicationParts: Sendable {
 
     private var lanes: [LaneSettings] {
         self.senders.flatMap { sender in
-            // Another server may enqueue pushes that only this one can send.
-            let pollInterval: Duration? =
-                self.store.isShared && self.configuration.senders[sender.name]?.isStream == true
-                ? .milliseconds(500) : nil
+            let isStream = self.configuration.senders[sender.name]?.isStream == true
             return sender.setup.lanes.map { lane in
                 var lane = lane
-                lane.pollInterval = pollInterval
+                // Another server may enqueue pushes that only this one can send, or more than its
+                // part of the rate.
+                if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }
         }
@@ -233,7 +227,8 @@ struct ApplicationParts: Sendable {
         self.store.limits.map {
             LimitService(
                 store: $0,
-                limits: self.authenticator.sharedLimits + [self.status],
+                status: self.status,
+                servers: self.serverCount,
                 logger: self.logger,
                 now: self.clock.now
             )

@@ -244,8 +244,10 @@ import Testing
         (["token", "create", "alice", "--scope", "manage"], 64, "a token of a device can have"),
         (["token", "create", "alice", "--expires-in", "0"], 64, "a token's lifetime must be 1 to 31536000 seconds"),
         (["token", "create", "alice", "--expires-in", "366d"], 64, "a token's lifetime must be 1 to 31536000 seconds"),
-        (["send", "alice", "text", "--at", "2020-01-01T00:00:00Z"], 64, "SendAt has passed; leave it out"),
-        (["send", "alice", "text", "--expires-in", "31d"], 64, "ExpiresIn must be 1 to 2592000 seconds"),
+        (["send", "alice", "text", "--at", "2020-01-01T00:00:00Z"], 64, "--at has passed; leave it out"),
+        (["send", "alice", "text", "--expires-in", "31d"], 64, "--expires-in must be 1 to 2592000 seconds"),
+        (["send", "alice", "text", "--at", "tomorrow"], 64, "--at must be a time with its zone"),
+        (["send", "nobody", "text"], 1, "user nobody does not exist"),
         (["token", "list", "--user", "a:b"], 64, "\"a:b\" is not a user name"),
         (["token", "revoke", "spt_"], 1, "token spt_ does not exist"),
     ])
@@ -310,15 +312,15 @@ import Testing
             """
             senders: {apns: {type: apns, keyFile: none.p8, keyID: AAAAAAAAAA, teamID: BBBBBBBBBB, topic: t, envelope: alert}}
             """,
-            "sealpost: senders.apns.keyFile: none.p8 cannot be read"
+            "sealpost: bad.yaml:1: senders.apns.keyFile: none.p8 cannot be read"
         ),
         (
             """
             senders: {apns: {type: apns, keyFile: bad.yaml, keyID: AAAAAAAAAA, teamID: BBBBBBBBBB, topic: t, envelope: alert}}
             """,
-            "sealpost: senders.apns.key"
+            "sealpost: bad.yaml:1: senders.apns.key"
         ),
-        ("senders: {fcm: {type: fcm, serviceAccount: bad.yaml}}", "sealpost: senders.fcm.serviceAccount"),
+        ("senders: {fcm: {type: fcm, serviceAccount: bad.yaml}}", "sealpost: bad.yaml:1: senders.fcm.serviceAccount"),
     ])
     func aBadConfigurationStopsTheStartAndIsNamed(yaml: String, message: String) async throws {
         try yaml.write(toFile: self.folder.file("bad.yaml"), atomically: true, encoding: .utf8)

@@ -58,6 +58,26 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
+    /// Files are read later than the configuration, and before anything is made.
+    @Test(arguments: [
+        ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
+        (
+            "senders:\n  webpush: {subject: 'mailto:a@sealpost.net'}\n  wns:\n    clientID: a\n    clientSecretFile: none",
+            5, "senders.wns.clientSecretFile"
+        ),
+        ("server:\n  tls:\n    certificate: none\n    privateKey: none", 3, "server.tls.certificate"),
+        ("events:\n  webhook:\n    url: https://a.example\n    secretFile: none", 4, "events.webhook.secretFile"),
+        ("tracing:\n  endpoint: http://a\n  caFile: none", 3, "tracing.caFile"),
+        ("signIn:\n  oidc:\n    issuer: https://a.example\n    audience: a\n    caFile: none", 5, "signIn.oidc.caFile"),
+    ])
+    func aFirstStartWithAMissingFileNamesItsLineAndMakesNothing(yaml: String, line: Int, key: String) async throws {
+        try yaml.write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        let ended = try await self.run("serve", environment: ["SEALPOST_LOG_LEVEL": "info"])
+        #expect(ended.code == 78, "\(ended.errors)")
+        #expect(ended.errors.contains("sealpost: ./sealpost.yaml:\(line): \(key): "), "\(ended.errors)")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: self.folder.path) == ["sealpost.yaml"])
+    }
+
     @Test func aCommandFindsItsConfigurationAndNamesItWhenItFails() async throws {
         try "database: own/push.db".write(toFile: self.folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
         #expect(try await self.run("user add alice --no-password").code == 0)

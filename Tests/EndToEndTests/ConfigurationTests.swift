@@ -357,10 +357,23 @@ import Testing
             "senders: {x: {type: webpush, subject: a, allowedHosts: ['*'], allowPrivateAddresses: true}}",
             "senders.x.allowPrivateAddresses: must be false with \"*\" in allowedHosts"
         ),
+        (
+            "senders: {x: {type: webpush, subject: a, placeholder: {title: Clinic}}}",
+            "senders.x.placeholder.page: is missing"
+        ),
+        (
+            "senders: {x: {type: webpush, subject: a, placeholder: {page: 'http://a.example'}}}",
+            "senders.x.placeholder.page: must be an https URL of at most 500 bytes"
+        ),
+        ("senders: {x: {type: webpush, subject: a, placeholder: {text: a}}}", "placeholder.text: is not known here"),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
+        // Also values that are checked later than they are read, and missing keys.
+        ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: \"a\" must be http://"),
+        ("keys: k\ndatabase: 'postgres://h'", "sealpost.yaml:2: database: "),
+        ("senders:\n  apns:\n    keyFile: k", "sealpost.yaml:3: senders.apns.keyID: "),
     ])
     func anErrorNamesTheKeyAndItsPlace(yaml: String, message: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try self.load(yaml) }
@@ -495,6 +508,16 @@ import Testing
         #expect(try self.load(yaml).senders[Platform("x")] == .fcm(fcm))
     }
 
+    @Test func thePlaceholderOfAPageHasItsTexts() throws {
+        let placeholder = "{page: 'https://a.example/#{id}', title: A}"
+        let yaml = "senders: {web: {type: webpush, subject: a, placeholder: \(placeholder)}}"
+        guard case .webPush(let sender)? = try self.load(yaml).senders[Platform("web")] else {
+            Issue.record("no sender")
+            return
+        }
+        #expect(sender.placeholder == WebPushPlaceholder(page: "https://a.example/#{id}", title: "A"))
+    }
+
     @Test func oneFolderHasAllFilesThatTheServerMakes() throws {
         let yaml = "senders: {webpush: {type: webpush, subject: a}}"
         for keys in ["/k", "/k/"] {
@@ -599,6 +622,7 @@ import Testing
         // Two sections have this key.
         ("expiresIn: 9", "expiresIn: is not known here; known are admin, alerts,"),
         ("passwords: {rounds: 2}", "passwords.rounds: is not known here; known are memory, passes"),
+        ("senders: {fcm: {serviceAccount: a, badge: 1}}", "senders.fcm.badge: is not known here; known are alert,"),
     ])
     func anUnknownKeyIsReportedWithASuggestion(yaml: String, hint: String) throws {
         let folder = try TemporaryFolder()

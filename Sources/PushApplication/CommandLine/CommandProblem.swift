@@ -46,12 +46,14 @@ package struct CommandProblem: Error {
         case let error as StoreError where error.isConfiguration: self.init(78, .badConfiguration, error)
         case let error as StoreError: self.init(1, .databaseFailed, error)
         case let error as AdminSocketError: self.init(1, .serverUnreachable, error)
-        case let error as CommandFailure: self.init(1, error.code, error)
+        case let error as CommandFailure:
+            self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // A wrong request means wrong usage of the command.
-            let detail = problem.detail ?? problem.title
-            self.init(exitCode: problem.status == 400 ? 64 : 1, detail: detail, json: problem.json)
+            // A wrong request means wrong usage of the command; the name of an unknown user may be
+            // right tomorrow.
+            let isUsage = problem.status == 400 && problem.code != .unknownUser
+            self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)
         default: return nil
         }
     }

@@ -56,12 +56,22 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
     }
 
-    /// The error with the variable in place of the key at its beginning, if a variable sets the
-    /// key: errors after loading know only the key.
+    /// The error with the variable, or the file and the line, that set the key at its beginning:
+    /// errors after loading know only the key.
     func naming(_ error: ConfigurationError) -> ConfigurationError {
         let key = error.description.prefix { $0 != ":" }
-        let variable = ConfigurationSource.variable(key.split(separator: ".").map(String.init))
-        guard self.variables.contains(variable) else { return error }
-        return ConfigurationError(variable + error.description.dropFirst(key.count))
+        let path = key.split(separator: ".").map(String.init)
+        let variable = ConfigurationSource.variable(path)
+        guard let place = self.variables.contains(variable) ? variable : self.place(of: path) else { return error }
+        return ConfigurationError(place + error.description.dropFirst(key.count))
+    }
+
+    /// The file, line and key; `nil` if the file does not set the key.
+    private func place(of path: [String]) -> String? {
+        // A pipe, which has no size, cannot be read twice.
+        var status = stat()
+        guard let file = self.path, stat(file, &status) == 0, status.st_size > 0 else { return nil }
+        // The file was read before; if it has changed since, the error has no line.
+        return try? ConfigurationSource(file: file, environment: [:]).place(ofSet: path)
     }
 }

@@ -159,14 +159,19 @@ final class ConfigurationSection {
     }
 
     func error(_ key: String, _ node: Node?, _ reason: String) -> ConfigurationError {
-        ConfigurationError("\(self.source.place(of: self.path + [key], node)): \(reason)")
+        // The line of a missing key is that of its section.
+        let mark = (node ?? self.node?[Node(key)])?.mark ?? self.node?.mark
+        return ConfigurationError("\(self.source.place(of: self.path + [key], mark)): \(reason)")
     }
 
-    /// The probably intended key: one in the same section, or the same one in another section.
+    /// The probably intended key: one in the same section, or the same one in another section. No
+    /// other section has the keys of senders.
     private func hint(at name: String) -> String {
         if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()
-        if let near = known.nearest(to: name) ?? self.source.path(endingWith: name) { return "did you mean \(near)?" }
+        let isOfSender = ["senders", "apps"].contains(self.path.first)
+        let near = known.nearest(to: name) ?? (isOfSender ? nil : self.source.path(endingWith: name))
+        if let near { return "did you mean \(near)?" }
         return "known are \(known.joined(separator: ", "))"
     }
 

@@ -79,7 +79,7 @@ final class ConfigurationSource {
 
     /// The place of a key, for an error: the variable that overrides it, or file and line, and the
     /// key's path; without a file, the variable that would set it.
-    func place(of path: [String], _ node: Node? = nil) -> String {
+    func place(of path: [String], _ mark: Mark? = nil) -> String {
         // A list that one variable sets has no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
             let variable = Self.variable(Array(path.prefix(length)))
@@ -88,8 +88,15 @@ final class ConfigurationSource {
             }
         }
         guard let file else { return Self.variable(path) }
-        let line = (node?.mark?.line).map { ":\($0)" } ?? ""
+        let line = (mark?.line).map { ":\($0)" } ?? ""
         return "\(file)\(line): \(path.map(YAMLText.shown).joined(separator: "."))"
+    }
+
+    /// The place of a key that the file sets; `nil` for other keys.
+    func place(ofSet path: [String]) -> String? {
+        var node = self.root.map { Node.mapping($0) }
+        for name in path { node = node?.mapping?[Node(name)] }
+        return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
     /// The ends of all variables of keys below the path.

@@ -56,8 +56,9 @@ extension Configuration {
         let isThere = stat(file, &status) == 0 || geteuid() == 0 && stat(folder.path, &status) == 0
         guard !isThere || status.st_uid == geteuid() else {
             let owner = LocalUser.name(of: status.st_uid)
-            throw CommandFailure("\(what) \(file) belongs to the user \(owner); run the command as \(owner)")
+            let fault = "\(what) \(file) belongs to the user \(owner); run the command as \(owner)"
+            throw CommandFailure(fault, .badConfiguration)
         }
-        if let fault = folder.fault { throw CommandFailure("\(what) \(file): \(fault)") }
+        if let fault = folder.fault { throw CommandFailure("\(what) \(file): \(fault)", .badConfiguration) }
     }
 }

@@ -82,7 +82,7 @@ package struct RootFolder {
         let othersBits: mode_t = status.st_gid == 0 ? 0o002 : 0o022
         let isSafeBelow = ownerBelow.map { $0 == 0 } ?? self.isForNewFile
         guard status.st_mode & othersBits == 0 || status.st_mode & S_ISVTX != 0 && isSafeBelow else {
-            return "other users may write to the folder \(folder); set its mode, or use another folder"
+            return "other users may write to the folder \(folder); set its mode to 0700 or 0755, or use another folder"
         }
         return nil
     }

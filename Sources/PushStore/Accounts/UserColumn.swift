@@ -65,7 +65,7 @@ package enum ListedUserColumn: Int32, SelectedColumn {
     }
 }
 
-extension UserEntry {
+extension UserEntry: StoredEntity {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let user = try User(row, sealing) else { return nil }

@@ -54,8 +54,15 @@ struct SendCommand: AsyncParsableCommand {
             let configuration = try self.options.load()
             let order = try self.order
             try await withAdministration(configuration) { administration in
-                let sent = try await administration.ask("POST", LocalPaths.notifications, order) ?? .null
-                self.output.show(sent, Self.line(sent, isDaemon: administration.isDaemon))
+                do {
+                    let sent = try await administration.ask("POST", LocalPaths.notifications, order) ?? .null
+                    self.output.show(sent, Self.line(sent, isDaemon: administration.isDaemon))
+                } catch var problem as Problem {
+                    // The server names its members, and the caller has given options.
+                    problem.detail = problem.detail?.replacing("SendAt", with: "--at")
+                        .replacing("ExpiresIn", with: "--expires-in")
+                    throw problem
+                }
             }
         }
     }

@@ -72,7 +72,9 @@ struct StatusReport {
         guard
             let first = steps.firstIndex(where: { $0 != .null }), let end = Self.time(history, "End")
         else { return "last hour: nothing is counted yet; the first counts come half a minute after the start" }
-        let start = end - Double(steps.count - first) * Double(Self.number(history, "Seconds"))
+        // The first step begins with the server.
+        let step = end - Double(steps.count - first) * Double(Self.number(history, "Seconds"))
+        let start = max(step, Self.time(self.status, "StartedAt") ?? step)
         func sum(_ name: String) -> Int { history.elements(name).reduce(0) { $0 + ($1.integer ?? 0) } }
         return
             "from \(start.rfc3339) to \(end.rfc3339): \(sum("Posted")) notifications posted and \(sum("Fetched")) fetched here, \(sum("Accepted")) pushes accepted, \(sum("Failed")) failed"

@@ -73,10 +73,10 @@ def validate(documents):
 
 
 class Podman:
-    """Podman with its own folder; an image's name without a registry means Docker's, as with Docker."""
+    """Podman with its own folder and no registry: an image's name means one that was made here."""
 
     def __init__(self, folder):
-        (folder / "registries.conf").write_text('unqualified-search-registries = ["docker.io"]\n')
+        (folder / "registries.conf").touch()
         (folder / "containers.conf").write_text('[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n')
         (folder / "policy.json").write_text('{"default": [{"type": "insecureAcceptAnything"}]}')
         self.environment = debian.environment() | {
@@ -106,7 +106,7 @@ def build(podman, program, folder):
     debian.make_root(folder / "base")
     archive = folder / "base.tar"
     processes.run("tar", "--create", "--file", archive, "--directory", folder / "base", "--one-file-system", ".")
-    podman.run("import", archive, f"docker.io/library/{BASE}")
+    podman.run("import", archive, BASE)
     toolchain, commit = folder / "toolchain", "0123456789ab"
     toolchain.mkdir()
     (toolchain / "swift").write_text(SWIFT % commit)
@@ -117,7 +117,7 @@ def build(podman, program, folder):
         "COPY swift /usr/bin/swift\nCOPY program /program\n"
     )
     options = ["build", "--isolation", "chroot", "--network", "host", "--layers=false", "--pull=never", "--format", "docker"]
-    podman.run(*options, "--tag", f"docker.io/library/{TOOLCHAIN}", toolchain)
+    podman.run(*options, "--tag", TOOLCHAIN, toolchain)
     podman.run(*options, "--build-arg", f"COMMIT={commit}", "--tag", IMAGE, rig.ROOT)
     image = json.loads(podman.run("image", "inspect", IMAGE))[0]
     base = json.loads(podman.run("image", "inspect", BASE))[0]

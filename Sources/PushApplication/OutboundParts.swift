@@ -1,0 +1,44 @@
+import PushCore
+import PushSenders
+import PushServer
+import Reactor
+
+/// The parts that call other servers, made of files that the operator supplies.
+struct OutboundParts {
+    /// `nil` without a collector.
+    let spans: SpanExport?
+    /// `nil`: only the server's own tokens sign in.
+    let issuer: IssuerSetup?
+    let senders: [ApplicationParts.Sender]
+    /// `nil`: the server only lists events, or stores none.
+    let eventWebhook: EventWebhookSetup?
+
+    /// Throws `ConfigurationError` with the key that is wrong.
+    init(_ configuration: Configuration, _ recorder: SpanRecorder?, _ streams: StreamHub, on loop: EventLoop) throws {
+        self.spans = try configuration.tracing.flatMap { tracing in
+            try recorder.map { try SpanExport(tracing, $0, on: loop) }
+        }
+        self.issuer = try configuration.oidc.map { oidc in
+            let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
+            let egress = try oidc.isDirect ? Egress() : configuration.egress
+            return try IssuerSetup(oidc, apps: apps, on: loop, egress: egress)
+        }
+        let tokens = APNsProviderTokens()
+        self.senders = try configuration.senders.map { name, sender in
+            let setup = try SenderSetup(
+                sender,
+                name: name,
+                on: loop,
+                streams: streams,
+                egress: configuration.egress(of: name),
+                tokens: tokens,
+                alerts: configuration.server.alerts
+            )
+            return (name, setup)
+        }
+        self.eventWebhook = try configuration.events.webhook.map { webhook in
+            let egress = try webhook.isDirect ? Egress() : configuration.egress
+            return try EventWebhookSetup(webhook, on: loop, egress: egress)
+        }
+    }
+}
