@@ -1867,7 +1867,15 @@ export class PushClient {
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const deadline = this.#api.deadline(), {account} = this, {ending, isStored} = await this.#endHere();
+    const deadline = this.#api.deadline(), {account} = this;
+    let send = () => {};
+    const isReady = new Promise(done => { send = done; });
+    // Waits before a worker that learns of this sign-out: the answers to the same requests would differ.
+    const turn = this.#inTurn(async () => (await isReady)(), deadline);
+    const {ending, isStored} = await this.#endHere().catch(error => {
+      send(() => false);
+      throw error;
+    });
     this.account = null;
     this.#payloads.clear();
     this.#announce();
@@ -1875,9 +1883,10 @@ export class PushClient {
     await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
+    const isUnstored = ending !== null && !isStored;
+    send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
-      if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
-      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew, deadline}));
+      const isDone = await turn;
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -1922,10 +1931,12 @@ export class PushClient {
   }
 
   /**
-   * Runs one after the other: a concurrent second call would use a token that the first has ended.
+   * Runs in one tab or worker at a time: a concurrent second call would use a token that the first
+   * has ended.
    */
-  #inTurn(send) {
-    return this.#sending = this.#sending.catch(() => {}).then(send);
+  #inTurn(send, deadline = this.#api.deadline()) {
+    const run = () => alone(`${this.#channelName} endings`, deadline, send, send);
+    return this.#sending = this.#sending.catch(() => {}).then(run);
   }
 
   /** Carries out the pending orders; `renew` applies only to orders of that account. */
@@ -2459,18 +2470,7 @@ export class PushClient {
         if (call && !call.failure) await this.#deliver(name, call, deadline);
       }
     };
-    if (!globalThis.navigator?.locks) return drain();
-    // A tab that the browser has suspended keeps its lock: the entries then wait on, and nothing
-    // else does.
-    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()) / 2);
-    try {
-      return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
-    } catch (error) {
-      if (error.name !== 'AbortError') throw error;
-      throw new PushClientError('busy', 'Another tab is sending.', {retryAfter: null});
-    } finally {
-      clearTimeout(timer);
-    }
+    return alone(`${this.#channelName} outbox`, deadline, drain, () => { throw new PushClientError('busy', 'Another tab is sending.', {retryAfter: null}); });
   }
 
   async #deliver(name, call, deadline) {
@@ -2907,7 +2907,7 @@ export class PushClient {
       if (!this.#isOwn(shown)) continue;
       if (ids ? ids.includes(shownID(shown)) : shown.tag.startsWith('sealpost')) shown.close();
     }
-    if (!ids) await navigator.clearAppBadge?.().catch(() => {});
+    if (!ids) navigator.clearAppBadge?.()?.catch(() => {});
   }
 
   /**
@@ -2925,7 +2925,7 @@ export class PushClient {
       const id = shownID(shown);
       if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
-    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
+    globalThis.navigator?.setAppBadge?.(unread.size)?.catch(() => {});
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */
@@ -3308,6 +3308,24 @@ async function pushed(deadline, promise) {
 function boundKey(subscription) {
   const key = subscription.options?.applicationServerKey;
   return key ? base64URL(new Uint8Array(key)) : null;
+}
+
+/**
+ * Runs `work` in one tab or worker of an origin at a time. A tab that the browser has suspended
+ * keeps its lock: after half of the time until the deadline this runs `otherwise`.
+ */
+async function alone(name, deadline, work, otherwise) {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return work();
+  const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()) / 2);
+  try {
+    return await locks.request(name, {signal: limit.signal}, () => (clearTimeout(timer), work()));
+  } catch (error) {
+    if (error.name !== 'AbortError') throw error;
+    return otherwise();
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**

@@ -771,6 +771,22 @@ class FakeLocks {
   });
 }
 
+test('a worker that learns of a sign-out leaves it to the page, which gets the confirmation', async t => {
+  Object.defineProperty(globalThis, 'navigator', {value: {locks: new FakeLocks()}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), worker = await clientOf(t, server, {store}), ended = [];
+  // The worker looks as soon as the page has deleted its state, before the page has sent anything.
+  const commit = store.commit.bind(store);
+  let working = null;
+  store.commit = async (...given) => {
+    const isDone = await commit(...given);
+    if ([...given[1].keys()].some(name => name.startsWith('ending/'))) working ??= worker.finishSignOuts();
+    return isDone;
+  };
+  server.before = ({method, path}) => { if (method === 'DELETE') ended.push(path); };
+  assert.deepEqual([await push.signOut(), await working, ended], [true, true, ['/api/sessions/current']]);
+});
+
 /** Tabs over one store that read events, from a server whose streams stay open. */
 async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
   const locks = new FakeLocks();
@@ -957,7 +973,8 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   const placeholder = id => ({data: {secureId: String(id)}, tag: `sealpost ${id}`, close: () => { closed.push(`placeholder ${id}`); }});
   const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), placeholder(gone), placeholder(unread), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
   registration.getNotifications = async () => [...list];
-  navigator.setAppBadge = async count => { badges.push(count); };
+  // In the event of a declarative push Safari's promise never ends.
+  navigator.setAppBadge = count => { badges.push(count); return new Promise(() => {}); };
   server.change(read, {Read: true});
   server.delete(gone);
   server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
@@ -1119,13 +1136,13 @@ test('a provider is asked for a token to sign out with, and without one the serv
     const server = new FakeServer();
     server.tokens.add('spt_asked');
     const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
-    const push = await clientOf(t, server, {token, timeout: has ? 60 : 0.2, isIn: false});
+    const push = await clientOf(t, server, {token, timeout: has ? 60 : 2, isIn: false});
     await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
     await push.register();
     // A cold start, after the token has ended.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
-    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 0.2, isIn: false, now: () => Date.now() + 3_600_000});
+    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
     assert.deepEqual([await later.signOut(), later.account], [has, null]);
     assert.equal(server.devices.size, has ? 0 : 1);
     assert.equal((await store.list('ending/')).size, has ? 0 : 1);

@@ -9,6 +9,7 @@ compares the page's and the worker's output with what was sent. It fails
 - if the page shows nothing without a network, does not show the content's age, or forgets actions meanwhile;
 - if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
 - if a payload or token is unencrypted in the browser's databases;
+- if a message for Safari has more than the placeholder and the id, or the worker does not show its notification;
 - if one of two accounts with one subscription shows or keeps the other's pushes;
 - if a device's topics, a test push, its end or a new password are not as the client reports them;
 - if another VAPID key, or a permission that was taken back, is not noticed;
@@ -36,6 +37,8 @@ SECRET = "a secret text"
 FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
+# The push service of Safari, whose messages have a placeholder.
+APPLE = "web.push.apple.com"
 
 
 # MARK: The site
@@ -124,6 +127,17 @@ class Gate(listening.Listener):
             one.close()
 
 
+class Tunnel(Gate):
+    """The operator's proxy, which leads to the replaced push service whatever name the server wants."""
+
+    def serve(self, connection):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(65536) or b"\r\n\r\n"
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        super().serve(connection)
+
+
 class Site(rig.Rig):
     """A daemon with senders for browsers and streams, the sample page on its own origin, and proxies between them."""
 
@@ -132,7 +146,7 @@ class Site(rig.Rig):
         self.add_user("anna")
         self.add_user("carl")
         self.chain = interferers.Chain(self)
-        certificate, key = tls.make_certificate(self.folder)
+        certificate, key = tls.make_certificate(self.folder, APPLE)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         self.page = Front(context, self.copy_page())
@@ -145,12 +159,13 @@ class Site(rig.Rig):
         self.page.token = lambda: self.token
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
-        service = f"localhost:{self.service.port}"
+        service, tunnel = f"localhost:{self.service.port}", Tunnel(self.service.port)
         self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
             'senders:\n  stream: {type: stream}\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
-            f'caFile: "{certificate}", allowedHosts: ["updates.push.services.mozilla.com", "{service}"]}}\n'
+            f'caFile: "{certificate}", allowedHosts: ["updates.push.services.mozilla.com", "*.push.apple.com", "{service}"], '
+            f'placeholder: {{page: "{self.tabs}/#m{{id}}", title: Clinic}}}}\nproxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
         )
         self.direct()
 
@@ -176,7 +191,7 @@ class Site(rig.Rig):
         processes.wait_for_line(self.daemon, "serving")
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
-        self.signatures = {"keys": self.keys}
+        self.signatures, self.token = {"keys": self.keys}, api.sign_in(connection, "alice").removeprefix("Bearer ")
         settings = {"title": "Clinic", "signatures": self.signatures}
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
         page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "docs/web.md").read_text(), re.S).groups()
@@ -236,7 +251,7 @@ ServiceWorkerRegistration.prototype.showNotification = async function (...given)
 """
 HEARING = "globalThis.wordsHeard = 0; new BroadcastChannel('shown').onmessage = () => { wordsHeard += 1 };"
 
-# A headless browser has no push service: its subscription is invented, and all else is real.
+# A headless browser has no push service: its subscription is invented, and all else is real. `opened` decrypts a push (RFC 8291).
 SUBSCRIPTION = """
 const bytes = (text) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 PushManager.prototype.getSubscription = async function () { return globalThis.subscription ?? null };
@@ -250,6 +265,19 @@ PushManager.prototype.subscribe = async function ({applicationServerKey}) {
     globalThis.receiver = {pair, point, auth};
     return globalThis.subscription = {...json, toJSON: () => json, unsubscribe: async () => { globalThis.subscription = null; return true },
         options: {applicationServerKey: Uint8Array.from(binary, character => character.charCodeAt(0)).buffer}};
+};
+globalThis.opened = async base64 => {
+    const bytes = text => new TextEncoder().encode(text), {subtle} = crypto, {pair, point, auth} = receiver;
+    const data = Uint8Array.from(atob(base64), character => character.charCodeAt(0)), salt = data.subarray(0, 16);
+    const sender = data.subarray(21, 21 + data[20]), sealed = data.subarray(21 + data[20]);
+    const derived = async (salt, secret, info, bits) => new Uint8Array(await subtle.deriveBits(
+        {name: 'HKDF', hash: 'SHA-256', salt, info}, await subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits']), bits));
+    const other = await subtle.importKey('raw', sender, {name: 'ECDH', namedCurve: 'P-256'}, false, []);
+    const secret = await subtle.deriveBits({name: 'ECDH', public: other}, pair.privateKey, 256);
+    const seed = await derived(auth, secret, new Uint8Array([...bytes('WebPush: info\\0'), ...point, ...sender]), 256);
+    const key = await subtle.importKey('raw', await derived(salt, seed, bytes('Content-Encoding: aes128gcm\\0'), 128), 'AES-GCM', false, ['decrypt']);
+    const iv = await derived(salt, seed, bytes('Content-Encoding: nonce\\0'), 96);
+    return new TextDecoder().decode(await subtle.decrypt({name: 'AES-GCM', iv}, key, sealed)).replace(/\\x02\\0*$/, '');
 };
 """
 
@@ -409,7 +437,7 @@ def launch_as_written(browser, site):
     visitor.close()
 
 
-# Two accounts on one page, as in `docs/web.md`; and the content of a push, as a browser decrypts it (RFC 8291).
+# Two accounts on one page, as in `docs/web.md`.
 ACCOUNTS = """(async () => {
     const {PushClient} = await import('/sealpost/sealpost.js');
     globalThis.pushService = %(service)s;
@@ -419,19 +447,6 @@ ACCOUNTS = """(async () => {
         await accounts[name].signIn(user, %(password)s);
         await accounts[name].register();
     }
-    globalThis.opened = async base64 => {
-        const bytes = text => new TextEncoder().encode(text), {subtle} = crypto, {pair, point, auth} = receiver;
-        const data = Uint8Array.from(atob(base64), character => character.charCodeAt(0)), salt = data.subarray(0, 16);
-        const sender = data.subarray(21, 21 + data[20]), sealed = data.subarray(21 + data[20]);
-        const derived = async (salt, secret, info, bits) => new Uint8Array(await subtle.deriveBits(
-            {name: 'HKDF', hash: 'SHA-256', salt, info}, await subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits']), bits));
-        const other = await subtle.importKey('raw', sender, {name: 'ECDH', namedCurve: 'P-256'}, false, []);
-        const secret = await subtle.deriveBits({name: 'ECDH', public: other}, pair.privateKey, 256);
-        const seed = await derived(auth, secret, new Uint8Array([...bytes('WebPush: info\\0'), ...point, ...sender]), 256);
-        const key = await subtle.importKey('raw', await derived(salt, seed, bytes('Content-Encoding: aes128gcm\\0'), 128), 'AES-GCM', false, ['decrypt']);
-        const iv = await derived(salt, seed, bytes('Content-Encoding: nonce\\0'), 96);
-        return new TextDecoder().decode(await subtle.decrypt({name: 'AES-GCM', iv}, key, sealed)).replace(/\\x02\\0*$/, '');
-    };
     return (await Promise.all(Object.values(accounts).map(push => push.registrationID())));
 })()"""
 USERS = {"private": "alice", "practice": "anna"}
@@ -558,7 +573,7 @@ def use_calls(browser, site):
 
 
 def use_changes(browser, site):
-    """The changes of key and permission in Chromium, whose pushes the DevTools protocol delivers."""
+    """The changes of key and permission in Chromium, with the messages that Safari gets."""
     visitor = Visitor(browser, site, origin=site.tabs)
     visitor.open("/plain.html")
 
@@ -566,13 +581,18 @@ def use_changes(browser, site):
         browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
 
     def receive(text):
-        count, endpoint = len(site.service.requests), visitor.ask("subscription.endpoint")
+        count, endpoint = len(site.service.requests), visitor.ask("subscription.endpoint").encode()
         id = site.post({"Payload": text}, credentials=api.basic("anna"))
-        processes.wait_until(lambda: any(endpoint[-36:].encode() in request for request in site.service.requests[count:]), 20, "a push")
-        if text not in visitor.ask(f"push.notification({id}).then(({{item}}) => item.payload)"):
-            raise Wrong(f"{text!r} did not come")
+        pushes = lambda: [request for request in site.service.requests[count:] if endpoint[-36:] in request]
+        processes.wait_until(pushes, 20, "a push")
+        message = decrypt(visitor, pushes()[0])
+        notification = json.loads(message)["notification"]
+        if (notification["title"], notification["body"], notification["navigate"]) != ("Clinic", PLACEHOLDER, f"{site.tabs}/#m{id}") or text in message:
+            raise Wrong(f"Safari would show {notification}")
+        if (found := visitor.push(None, data=message))["body"] != text:
+            raise Wrong(f"of a message with a placeholder the worker shows {found}")
 
-    change_key_and_permission(visitor.ask, site, permit, receive)
+    change_key_and_permission(visitor.ask, site, f"https://{APPLE}/", permit, receive)
     visitor.close()
 
 
@@ -590,12 +610,12 @@ AGAIN = """push.registerIfNeeded().then(async id => {
 })"""
 
 
-def change_key_and_permission(ask, site, permit, receive):
+def change_key_and_permission(ask, site, service, permit, receive):
     """Another VAPID key, and a permission that the user takes back and gives again, are noticed at the page's next start.
 
     `permit(is_allowed)` is the user, and `receive(text)` checks a text's push.
     """
-    ask(REGISTER % site.names())
+    ask(REGISTER % (site.names() | {"service": json.dumps(service)}))
     first = ask(AGAIN)
     receive("with the first key")
     site.restart(lambda: (site.folder / "var/vapid.pem").unlink())
@@ -620,7 +640,12 @@ def posted(visitor, site, name, text):
     count = len(site.service.requests)
     site.post({"Payload": text}, credentials=api.basic(USERS[name]))
     processes.wait_until(lambda: len(site.service.requests) > count, 20, f"a push for {name}")
-    _, _, body = site.service.requests[count].partition(b"\r\n\r\n")
+    return decrypt(visitor, site.service.requests[count])
+
+
+def decrypt(visitor, request):
+    """A push as the page's browser decrypts it."""
+    _, _, body = request.partition(b"\r\n\r\n")
     return visitor.ask(f"opened({json.dumps(base64.b64encode(body).decode())})")
 
 
@@ -950,9 +975,6 @@ def run(options):
         options.screenshots.mkdir(parents=True, exist_ok=True)
     with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
         site.serve()
-        connection = site.connect()
-        site.token = api.sign_in(connection, "alice").removeprefix("Bearer ")
-        connection.close()
         try:
             with chromium.Chromium(profile, options.chromium) as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
