@@ -1900,8 +1900,10 @@ export class PushClient {
    * token, and whether the order is stored.
    */
   async #endHere() {
-    let ending = null, draft = null;
+    let ending = null, draft = null, isAbandoned = false;
     const end = async made => {
+      // A change that was too slow must not end a later session.
+      if (isAbandoned) throw new PushClientError('unavailable', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});
@@ -1913,6 +1915,7 @@ export class PushClient {
       return {ending, isStored: true};
     } catch {
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
+      isAbandoned = true;
     }
     await limited(this.#store.removeAll()).catch(cause => {
       throw new PushClientError('unavailable', 'The browser cannot delete the stored data.', {cause});
