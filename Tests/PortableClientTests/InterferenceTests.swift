@@ -131,11 +131,8 @@ import Testing
         try await ProtocolPeer.run(
             { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key)) },
             options: options
-        ) { peer, client in
-            for _ in 0..<2 {
-                let item = try await client.notification(7)
-                #expect(item.value.id == 7)
-            }
+        ) { peer, client async throws in
+            for _ in 0..<2 { #expect(try await client.notification(7).value.id == 7) }
             let nonces = peer.requests.compactMap {
                 try? SignatureRequest(acceptSignature: [$0.fields["accept-signature"] ?? ""]).nonce
             }

@@ -114,7 +114,7 @@ import Testing
                     print(
                         "\(sample.name): \(memory - nothing) KiB above the empty process, with \(Self.count) cached and \(answerLimit) bytes taken"
                     )
-                    if lines.count > 2 { print("\(sample.name): \(lines[1]) ms") }
+                    if lines.count > 2 { print("\(sample.name): \(lines[1]) ms of the processor") }
                 }
             }
         }

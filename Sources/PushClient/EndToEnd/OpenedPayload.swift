@@ -26,7 +26,7 @@ public struct OpenedPayload: Sendable, Hashable {
     init(
         _ text: String,
         for key: DeviceKey,
-        _ agreement: P256.KeyAgreement.PrivateKey,
+        _ agreement: any AgreementKey,
         from senders: [String],
         app: String,
         now: Date

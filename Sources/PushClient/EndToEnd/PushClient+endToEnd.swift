@@ -32,7 +32,7 @@ extension PushClient {
         let now = self.now()
         let results = items.map { item in
             OpeningResult { () throws(UnreadablePayload) in
-                try keys.open(item.payload?.text ?? "", from: senders, app: self.app ?? "default", now: now)
+                try keys.open(item.payload?.text ?? "", from: senders, app: self.app ?? Self.defaultApp, now: now)
             }
         }
         return try await self.inbox.admit(results, of: items.map(\.id))
