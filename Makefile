@@ -3,7 +3,7 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
-E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc golang-go iproute2 libmono-system-net-http4.0-cil \
+E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc golang-go iproute2 libmono-system-net-http4.0-cil \
 	libmono-system-runtime-serialization4.0-cil lua-sec mmdebstrap mono-mcs nghttp2-client podman prometheus prosody \
 	prosody-modules runc slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk
@@ -164,6 +164,9 @@ e2e: release release-demo e2e-packages
 	scripts/e2e run console .build/release/sealpost
 	scripts/e2e run console-servers .build/release/sealpost
 	scripts/e2e run web-client .build/release/sealpost
+	scripts/e2e run looks .build/release/sealpost
+	scripts/e2e run looks .build/release/sealpost --postgresql
+	scripts/e2e run firefox .build/release/sealpost
 	scripts/e2e run publishers .build/release/sealpost
 	scripts/e2e run unified-push .build/release/sealpost
 	cd Clients/java && SEALPOST_TEST_MANY=9800 SEALPOST_PROGRAM=$(CURDIR)/.build/release/sealpost \
@@ -195,7 +198,7 @@ e2e: release release-demo e2e-packages
 	$(MAKE) sanitize
 
 # The e2e programs that take a few minutes; a scheduled workflow runs them.
-QUICK = clients publishers conditional lint-http schemathesis schemas oidc web-client unified-push canaries events
+QUICK = clients publishers conditional lint-http schemathesis schemas oidc web-client firefox unified-push canaries events
 e2e-quick: release release-demo e2e-packages
 	set -e; for program in $(QUICK); do echo "== $$program"; scripts/e2e run $$program .build/release/sealpost; done
 

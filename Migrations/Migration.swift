@@ -64,6 +64,10 @@ package struct Migration: Sendable {
             name: "M0020_device_key",
             sql: String(decoding: PackageResources.M0020_device_key_sql, as: UTF8.self)
         ),
+        Migration(
+            name: "M0021_required_encryption",
+            sql: String(decoding: PackageResources.M0021_required_encryption_sql, as: UTF8.self)
+        ),
     ]
 
     /// All steps of a PostgreSQL database, in order.
@@ -147,6 +151,13 @@ package struct Migration: Sendable {
         Migration(
             name: "P0014_device_key",
             sql: String(decoding: PackageResources.P0014_device_key_sql, as: UTF8.self),
+            oldestKnown: "P0001_initial"
+        ),
+        // Servers of the version before give clear payloads to all users, and mark no payload as end-to-end. So the operator
+        // sets the first requirement after all servers are replaced.
+        Migration(
+            name: "P0015_required_encryption",
+            sql: String(decoding: PackageResources.P0015_required_encryption_sql, as: UTF8.self),
             oldestKnown: "P0001_initial"
         ),
     ]

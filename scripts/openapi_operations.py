@@ -229,7 +229,7 @@ operation(
 A recipient dismisses the notification for itself. Its sender, if a publisher, or an administrator recalls it from everybody: the
 server cancels its waiting pushes and erases the payload. Every sender may recall a scheduled notification that is not sent yet.
 With a token without the scope `send`, the request only dismisses the notification.""",
-    "device", "fetch", parameters=(ID, *CONDITIONS), answers={204: ("The notification is dismissed or recalled.", None, {})}, problems=[404, 412],
+    "device", "fetch", parameters=(ID, DEVICE_KEY, *CONDITIONS), answers={204: ("The notification is dismissed or recalled.", None, {})}, problems=[404, 412],
 )
 EVENT = {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1}
 operation(
@@ -374,7 +374,7 @@ operation(
     "PUT", "/api/devices/{id}/key", "setDeviceKey", "devices", "Set a device's keys",
     """\
 Stores the public keys of one of the caller's devices for end-to-end encryption, with the approvals of the account's other devices.
-The server does not check them: senders do. 404 if the caller has no registered device of this id.""",
+The server checks their form, their points and the device's own signature; senders decide whose keys they trust. 404 if the caller has no registered device of this id.""",
     "device", "register", parameters=(REGISTRATION,), body=json("NewDeviceKey", "The keys."), answers={204: ("The keys are stored.", None, {})}, problems=[404],
 )
 operation(

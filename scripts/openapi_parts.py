@@ -384,6 +384,7 @@ SCHEMAS = {
             "CreatedAt": time("When the registration was made."),
             "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to its handle. With PostgreSQL it is updated at most once a minute, unless the sender has an `interval`."},
             "Key": {"type": ["string", "null"], "description": "Its public keys for end-to-end encryption; null if it has set none."},
+            "ServerKey": {"type": "string", "description": "The present key of the server, as `GET /api/webpush/key` has it; present for Web Push."},
             "RetiredAt": time("When another user registered its handle; absent while the device is registered."),
             "Reason": {"type": "string", "description": "The reason for the end of the registration; present with `RetiredAt`."},
         },
@@ -638,12 +639,13 @@ SCHEMAS = {
             "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
             "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "A new password ends the user's sessions."},
             "Disabled": either("boolean", description="The server refuses a disabled user at once, like an unknown one."),
+            "RequiresEncryption": either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out."),
         },
         description="The changes of a user.", examples=[{"Disabled": True}],
     ),
     "User": thing(
-        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "LastPush", "LastFetch"],
-        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags assigned to the user."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}, "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to one of the user's 20 newest devices."}, "LastFetch": {"type": ["string", "null"], "format": "date-time", "description": "When the user last fetched one of the latest 20 notifications of the user's list."}},
+        ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "RequiresEncryption", "LastPush", "LastFetch"],
+        {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "Tags": {"type": "array", "items": {"type": "string", "pattern": TAG}, "description": "The tags assigned to the user."}, "CreatedAt": time("When the user was made."), "Disabled": {"type": "boolean"}, "HasPassword": {"type": "boolean"}, "RequiresEncryption": {"type": "boolean"}, "LastPush": {"type": ["string", "null"], "format": "date-time", "description": "When a provider last accepted a push to one of the user's 20 newest devices."}, "LastFetch": {"type": ["string", "null"], "format": "date-time", "description": "When the user last fetched one of the latest 20 notifications of the user's list."}},
         description="A user.",
     ),
     "UserTags": thing(
@@ -766,7 +768,7 @@ SCHEMAS = {
         },
         description="The status of the server.",
     ),
-    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.[-A-Za-z0-9_.]*$", "description": "The text of docs/end-to-end.md."}}, description="The public keys of a device."),
+    "NewDeviceKey": thing(["Key"], {"Key": {"type": "string", "maxLength": 2048, "pattern": r"^sealpost-key\.1\.[-A-Za-z0-9_]{22}\.[-A-Za-z0-9_]{87}\.[-A-Za-z0-9_]{87}\.[0-9]{1,10}\.[-A-Za-z0-9_]{86}\.[-A-Za-z0-9_]*$", "description": "The text of docs/end-to-end.md, with points on the curve P-256 and the device's own signature."}}, description="The public keys of a device."),
     "DeviceKeys": thing(
         ["Users"],
         {"Users": {"type": "array", "items": thing(
@@ -842,8 +844,8 @@ PARAMETERS = {
         example='"8e03978e-40d5-43e8-bc93-6894a57f9324"',
     ),
     "AcceptSignature": parameter(
-        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" "content-digest" "mytoken";req( "@method";req "@path";req "@query";req( "sealpost-account")?)?\\)(;keyid="[-A-Za-z0-9_]*")?$'},
-        "Requests a signed answer (RFC 9421). The signature covers the answer's status, the digest of its body and its `Sealpost-Account`, and the request's `MyToken`, method, path and query. The request must have `MyToken`. On 304 the `ETag` replaces the digest. Without method, path and query a signature is weaker: it also fits the answer to another request with the same `MyToken`. Without `sealpost-account` it also fits the answer to another user's request. The order is free. An unknown `keyid` is ignored. The answer then has `Cache-Control: no-store`.",
+        "Accept-Signature", "header", {"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" "content-digest" "mytoken";req( "@method";req "@path";req "@query";req( "sealpost-account")?)?\\)(;keyid="[-A-Za-z0-9_]*")?(;nonce="[ !#-\\[\\]-~]{1,64}")?$'},
+        "Requests a signed answer (RFC 9421). The signature covers the answer's status, the digest of its body and its `Sealpost-Account`, and the request's `MyToken`, method, path and query. The request must have `MyToken`. On 304 the `ETag` replaces the digest. Without method, path and query a signature is weaker: it also fits the answer to another request with the same `MyToken`. Without `sealpost-account` it also fits the answer to another user's request. The order is free. An unknown `keyid` is ignored. A `nonce` becomes a parameter of the signature. The answer then has `Cache-Control: no-store`.",
         example='sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")',
     ),
     "Limit": parameter("limit", "query", {"type": "integer", "minimum": 1, "maximum": 500, "default": 100}, "The largest number of entries of a page."),
@@ -879,7 +881,7 @@ HEADERS = {
     "RateLimit": header({"type": "string", "pattern": '^"[a-z]+";r=[0-9]+;t=[0-9]+$'}, "The caller's remaining requests, and the seconds until there is one more (draft-ietf-httpapi-ratelimit-headers). Absent without a limit."),
     "RateLimitPolicy": header({"type": "string", "pattern": '^"[a-z]+";q=[0-9]+;w=[0-9]+$'}, "The quota of the caller's role: the number of requests and the seconds of its window."),
     "ContentDigest": header({"type": "string", "pattern": "^sha-256=:[A-Za-z0-9+/]{43}=:$"}, "The digest of the body (RFC 9530), if the request asks for a signature."),
-    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" ("content-digest"|"etag") "mytoken";req( "@method";req "@path";req "@query";req( "sealpost-account")?)?\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"$'}, "The signed components, the time and the key (RFC 9421), if the request asks for a signature."),
+    "SignatureInput": header({"type": "string", "pattern": '^[a-z*][a-z0-9_.*-]{0,63}=\\("@status" ("content-digest"|"etag") "mytoken";req( "@method";req "@path";req "@query";req( "sealpost-account")?)?\\);created=[0-9]+;keyid="[-A-Za-z0-9_]{43}";alg="ed25519"(;nonce="[ !#-\\[\\]-~]{1,64}")?$'}, "The signed components, the time, the key and the request's nonce (RFC 9421), if the request asks for a signature."),
     "Signature": header({"type": "string", "pattern": "^[a-z*][a-z0-9_.*-]*=:[A-Za-z0-9+/]{86}==:$"}, "The signature, if the request asks for one."),
     "ListFreshness": header({"type": "string", "pattern": "^(no-store|private, (max-age=[0-9]+|no-cache))$"}, "Caches must revalidate lists each time, unless the configuration says otherwise. `no-store` if the list has a notification that must not be stored.", True),
     "ETag": header({"type": "string", "pattern": '^"[!#-~]+"$'}, "A strong validator (RFC 9110 section 8.8.3). It reveals nothing about the content."),

@@ -396,6 +396,8 @@ export class Encryption {
    * to repeat one across processes, store the result of `encrypted`.
    */
   send(publisher: Publisher, notification: Notification, options?: SendOptions): Promise<SentNotification>;
+  /** Does the key agreements for recipients ahead, at the start and then every half an hour: payloads then wait for none. */
+  prepare(publisher: Publisher, to: string | readonly string[], options?: {app?: string}): Promise<void>;
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
   encrypted(publisher: Publisher, notification: Notification): Promise<Notification>;
   /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */

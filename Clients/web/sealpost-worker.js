@@ -88,8 +88,11 @@ async function recipient(message) {
   return null;
 }
 
-/** Shows a push in every case, with the placeholder after an error. */
-async function show(message) {
+/**
+ * Shows a push in every case, with the placeholder after an error. Of a `declared` push Safari shows
+ * the notification only at the end of the event, and only with an address for its click.
+ */
+async function show(message, declared) {
   const id = pushedID(message), start = performance.now();
   let settings = {title: self.registration.scope.split('/')[2], icon: null, placeholder: 'New message. Open to read.', page: null};
   let shown = texts.unknown(settings), push = null, outcome = 'unknown';
@@ -113,7 +116,7 @@ async function show(message) {
   const {title = settings.title, ...more} = shown;
   await self.registration.showNotification(title, {
     icon: settings.icon ?? undefined, tag: ['sealpost', push?.settings.name, id].filter(part => part || part === 0).join(' '),
-    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...more,
+    data: {id, name: push?.settings.name ?? '', page: settings.page}, ...declared && {navigate: addressOf({id, page: settings.page})}, ...more,
   });
   try {
     options.observe?.({kind: 'push', method: null, route: null, status: null, milliseconds: Math.round(performance.now() - start), outcome});
@@ -122,14 +125,15 @@ async function show(message) {
     console.warn(error);
   }
   // Other devices may have read what this worker has shown. This push stays shown: browsers demand it.
-  if (outcome === 'arrived') await push.closeSeen(id).catch(error => console.warn(`the shown notifications were not checked: ${error.code ?? error.name}`));
+  if (outcome === 'arrived' && !declared) await push.closeSeen(id).catch(error => console.warn(`the shown notifications were not checked: ${error.code ?? error.name}`));
   // Pushes still arrive if a sign-out has not reached the server yet.
   if (push?.account === null) await push.finishSignOuts();
 }
 
 async function countUnread(push) {
-  // Not every browser has badges.
-  await navigator.setAppBadge?.(await push.cachedBadge()).catch(() => {});
+  const count = await push.cachedBadge();
+  // Not every browser has badges, and the promise of Safari's never ends in the event of a declared push.
+  navigator.setAppBadge?.(count)?.catch(() => {});
 }
 
 /** Sends everything that waits for the server: sign-outs, reads, dismissals and messages. */
@@ -143,14 +147,18 @@ async function sendWaiting() {
   if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
+/** The address of a notification; one with a route of its own stays as it is. */
+function addressOf({id, page}) {
+  const named = page ?? self.registration.scope;
+  return /#|\{id\}/.test(named) ? named.replaceAll('{id}', String(id ?? '')) : `${named}#${id ?? ''}`;
+}
+
 /**
  * Brings a window of the page to the front and passes on which notification was clicked; without
  * such a window opens one.
  */
 async function open({id, name, page}) {
-  const named = page ?? self.registration.scope, withoutQuery = url => url.split(/[?#]/)[0];
-  // An address with a route of its own stays as it is.
-  const address = /#|\{id\}/.test(named) ? named.replaceAll('{id}', String(id ?? '')) : `${named}#${id ?? ''}`;
+  const address = addressOf({id, page}), withoutQuery = url => url.split(/[?#]/)[0];
   const windows = await self.clients.matchAll({type: 'window', includeUncontrolled: true}).catch(() => []);
   for (const shown of windows.filter(({url}) => withoutQuery(url) === withoutQuery(address))) {
     try {
@@ -166,7 +174,7 @@ async function open({id, name, page}) {
 self.addEventListener('push', event => {
   // A declarative push, which Safari shows itself if this worker fails, has its data in the notification.
   const message = event.data?.text() ?? JSON.stringify(event.notification?.data ?? null);
-  event.waitUntil(show(message));
+  event.waitUntil(show(message, Boolean(event.notification)));
 });
 
 self.addEventListener('notificationclick', event => {

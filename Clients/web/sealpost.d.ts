@@ -68,6 +68,8 @@ export interface Device {
   readonly lastPush: Date | null;
   /** The time at which the device moved to another account; null if it did not. */
   readonly retiredAt: Date | null;
+  /** The server's present key of Web Push; null for other platforms. */
+  readonly serverKey: string | null;
 }
 
 /** An entry that waits for the server. */

@@ -134,10 +134,10 @@ export function echoOf(token) {
 
 // MARK: - Bytes
 
-const utf8 = text => new TextEncoder().encode(text);
+const encoder = new TextEncoder(), utf8 = text => encoder.encode(text);
 // Without `ignoreBOM` a byte order mark would vanish, and the text would differ from the received
 // bytes.
-const text = bytes => new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}).decode(bytes);
+const decoder = new TextDecoder('utf-8', {fatal: true, ignoreBOM: true}), text = bytes => decoder.decode(bytes);
 const base64 = bytes => {
   let binary = '';
   for (let start = 0; start < bytes.length; start += 8192) binary += String.fromCharCode(...bytes.subarray(start, start + 8192));
@@ -334,15 +334,21 @@ const COMPONENTS = [...EXCHANGE, '"sealpost-account"'];
 const forStatus = (components, status) => status === 304 ? components.map(name => name === '"content-digest"' ? '"etag"' : name) : components;
 
 /**
- * The value of `Accept-Signature` that demands a signature.
+ * The value of `Accept-Signature` that demands a signature; the server makes the first that it can.
  *
- * Until the client knows its `account`, it also accepts what a server of the previous version can
- * sign.
+ * The client also accepts a signature without its `nonce`, which servers of the previous version
+ * do not know. Until it knows its `account`, it accepts one that does not cover the account, too.
  */
-export function acceptSignature(keyid, account) {
-  const lists = [['sig', COMPONENTS], ...(account === null ? [['sig0', EXCHANGE]] : [])];
-  return lists.map(([label, components]) => `${label}=(${components.join(' ')});keyid="${keyid}"`).join(', ');
+export function acceptSignature(keyid, account, nonce = null) {
+  const list = (label, components) => `${label}=(${components.join(' ')});keyid="${keyid}"`;
+  return [
+    ...(nonce === null ? [list('sig', COMPONENTS)] : [`${list('sig', COMPONENTS)};nonce="${nonce}"`, list('sig1', COMPONENTS)]),
+    ...(account === null ? [list('sig0', EXCHANGE)] : []),
+  ].join(', ');
 }
+
+/** A nonce of 128 bits. */
+export const randomNonce = () => base64URL(crypto.getRandomValues(new Uint8Array(16)));
 
 /**
  * Imports public keys in base64url for verification: `[{id, key}]`. The id is the thumbprint (RFC
@@ -418,7 +424,7 @@ async function verify(request, answer, {keys, tolerance, now, account}) {
   if (!await crypto.subtle.verify({name: 'Ed25519'}, pinned.key, signature, utf8(base))) {
     throw new SignatureFailure('badSignature', 'the signature is not over this answer to this request');
   }
-  return {time: checkTime(list, {tolerance, now}), isAccountCovered};
+  return {time: checkTime(list, {tolerance, now, nonce: request.nonce ?? null}), isAccountCovered};
 }
 
 /** The last parameter of a name counts. */
@@ -468,9 +474,14 @@ async function validatorOf(answer) {
   return digest;
 }
 
-function checkTime(list, {tolerance, now}) {
-  const created = parameter(list, 'created'), end = parameter(list, 'expires');
+/** A signature with the request's nonce is current, whatever the clocks say. */
+function checkTime(list, {tolerance, now, nonce}) {
+  const created = parameter(list, 'created'), end = parameter(list, 'expires'), seen = parameter(list, 'nonce');
   if (created?.kind !== 'integer') throw new SignatureFailure('missing', 'the signature does not say when it was made');
+  if (nonce !== null && seen) {
+    if (seen.kind === 'string' && seen.value === nonce) return created.value;
+    throw new SignatureFailure('badSignature', 'the signature has the nonce of another request');
+  }
   const age = now - created.value;
   if (Math.abs(age) > tolerance) throw new SignatureFailure('stale', `the signature was made ${Math.round(age)} s ago`);
   if (end && end.kind !== 'integer') throw new SignatureFailure('malformed', "the signature's end is no time");
@@ -498,8 +509,8 @@ export function checkHead(request, answer) {
  * Distinguishes the server's own answer from everything else, and returns its content. Throws a
  * `PushClientError` for an interference.
  *
- * - `request`: `method`, `path`, `query` (null without one), `token` and `condition` (null without
- *   one), as sent.
+ * - `request`: `method`, `path`, `query` (null without one), `token`, `nonce` and `condition` (null
+ *   without one), as sent.
  * - `answer`: `status`, `field(name)` (null if missing), `body` (bytes), `end`: `complete`, `cut`
  *   or `oversized`.
  * - `keys`: from `importKeys`; if empty, `MyToken` alone authenticates answers. `now` is in
@@ -833,7 +844,7 @@ class Conversation {
   }
 
   async askOnce(method, path, {query = [], body, condition = null, key, authorization, account = null, deadline, isLast}) {
-    const request = {method, path, query: queryOf(query), token: this.makeToken(), condition};
+    const request = {method, path, query: queryOf(query), token: this.makeToken(), nonce: randomNonce(), condition};
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()));
     try {
@@ -868,7 +879,7 @@ class Conversation {
     if (request.condition !== null) headers['If-None-Match'] = request.condition;
     if (key) headers['Idempotency-Key'] = `"${key}"`;
     if (lastEvent) headers['Last-Event-ID'] = lastEvent;
-    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id, account);
+    if (this.keys.length > 0) headers['Accept-Signature'] = acceptSignature(this.keys[0].id, account, request.nonce);
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     try {
       return await this.fetch(this.base + request.path + (request.query === null ? '' : `?${request.query}`), {
@@ -984,7 +995,7 @@ const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
 /**
  * The version of the rows, which is that of the database: page and worker may be of different
- * versions. 2: payloads have rows of their own; entries of version 1 are still read.
+ * versions. 2: long payloads have rows of their own; entries of version 1 are still read.
  */
 const FORMAT = 2;
 
@@ -1013,7 +1024,7 @@ function storeFailure(error) {
  * a new one.
  */
 export class IndexedStore {
-  #name; #connection = null; #isClosed = false;
+  #name; #connection = null; #isClosed = false; #reads = null;
 
   static async open(name) {
     const store = new IndexedStore(name);
@@ -1030,8 +1041,17 @@ export class IndexedStore {
     return await this.get('head') ?? NEW_HEAD;
   }
 
+  /** Reads that are made together share a transaction. */
   get(name) {
-    return this.#transact('readonly', (rows, give) => { rows.get(name).onsuccess = event => give(event.target.result); });
+    if (!this.#reads) {
+      const names = [], rows = Promise.resolve().then(() => {
+        this.#reads = null;
+        return this.getAll(names);
+      });
+      this.#reads = {names, rows};
+    }
+    const {names, rows} = this.#reads, place = names.push(name) - 1;
+    return rows.then(found => found[place]);
   }
 
   /** Several rows, in the order of their names. */
@@ -1062,9 +1082,10 @@ export class IndexedStore {
 
   /**
    * Writes rows and the head; a null value deletes the row. Returns false and writes nothing if
-   * the revision has changed.
+   * the revision has changed. A `relaxed` commit may be lost with the device's power, but not
+   * without the later ones.
    */
-  commit(revision, changes, head) {
+  commit(revision, changes, head, durability = 'strict') {
     return this.#transact('readwrite', (rows, give) => {
       rows.get('head').onsuccess = event => {
         const isRight = (event.target.result ?? NEW_HEAD).revision === revision;
@@ -1075,7 +1096,7 @@ export class IndexedStore {
         }
         rows.put({...head, revision: revision + 1}, 'head');
       };
-    });
+    }, durability);
   }
 
   /**
@@ -1126,13 +1147,13 @@ export class IndexedStore {
   }
 
   /** Runs a transaction, and again on a new connection if the first one was closed. */
-  async #transact(mode, body) {
+  async #transact(mode, body, durability = 'strict') {
     for (const isLast of [false, true]) {
       const connection = this.#connect(), database = await connection;
       try {
         return await new Promise((done, fail) => {
           let result;
-          const transaction = database.transaction('rows', mode, {durability: 'strict'});
+          const transaction = database.transaction('rows', mode, {durability});
           transaction.oncomplete = () => done(result);
           transaction.onabort = () => fail(transaction.error ?? new DOMException('The connection was closed.', 'AbortError'));
           body(transaction.objectStore('rows'), value => { result = value; });
@@ -1275,10 +1296,12 @@ class Draft {
 const MAXIMUM = {count: 10_000, bytes: 32 << 20, tombstones: 2000, failures: 100};
 /** The size of the decrypted payloads that a client holds in memory, in characters of JSON. */
 const PAYLOADS_IN_MEMORY = 4 << 20;
+/** The longest payload that is stored in its entry, in characters of JSON: one row is twice as fast as two. */
+const INLINE = 512;
 /** The notifications that a call returns unless the app says how many. */
 const PAGE = 500;
 
-/** An entry has all of a notification but its payload, so that a list of them fits into memory. */
+/** An entry has all of a notification but a long payload, so that a list of them fits into memory. */
 const entryName = id => `entry/${id}`;
 const payloadName = id => `payload/${id}`;
 const goneName = id => `gone/${id}`;
@@ -1290,7 +1313,7 @@ const unpacked = item => {
 };
 /** The readable members of an entry's row: the number of its last change, and its place in the server's list. */
 const placeOf = ({change, order = null}) => ({change, order});
-/** An entry in memory. Versions before 0.3 stored the payload in the entry. */
+/** An entry in memory. Versions before 0.3 stored long payloads in the entry, too. */
 const indexed = (value, row) => ({
   ...placeOf(row), item: {...unpacked(value.item), payload: undefined}, date: value.date, tag: value.tag, isInline: value.item.payload !== undefined,
   // A header has about 250 bytes.
@@ -1318,17 +1341,18 @@ const inbox = {
     const payload = JSON.stringify(item.payload), isSamePayload = payload === JSON.stringify(await inbox.payload(draft, item.id, old));
     const isSame = isSamePayload && old !== undefined && JSON.stringify({...old.item, payload: undefined}) === JSON.stringify(wanted);
     const change = isSame ? row.change : draft.head.change += 1;
-    draft.write(name, {item: wanted, tag, date, size: payload?.length ?? 0}, {change, order});
-    if (!item.hasPayload) {
-      if (old?.item.hasPayload) draft.remove(payloadName(item.id));
-    } else if (!isSamePayload || old.item.payload !== undefined) draft.write(payloadName(item.id), item.payload);
+    const isInline = payload !== undefined && payload.length <= INLINE, hadRow = old?.item.hasPayload && old.item.payload === undefined;
+    draft.write(name, {item: isInline ? {...wanted, payload: item.payload} : wanted, tag, date, size: payload?.length ?? 0}, {change, order});
+    if (!item.hasPayload || isInline) {
+      if (hadRow) draft.remove(payloadName(item.id));
+    } else if (!isSamePayload || !hadRow) draft.write(payloadName(item.id), item.payload);
     if (tombstone) draft.remove(goneName(item.id));
     return !isSame;
   },
 
   /** The payload of a stored entry; undefined if it has no payload. */
   async payload(draft, id, stored) {
-    return stored?.item.hasPayload ? stored.item.payload ?? await draft.read(payloadName(id)) : undefined;
+    return stored?.item.hasPayload && stored.item.payload === undefined ? draft.read(payloadName(id)) : stored?.item.payload;
   },
 
   /** Marks the stored items of these ids as read or unread. */
@@ -1646,7 +1670,7 @@ export class PushClient {
    *   answers; requests ask for the first. Or `'unsigned'`: then `MyToken` alone authenticates
    *   answers; it detects accidents, but attackers can calculate it.
    * - `app`: the app, if the server sends for several. `signatureTolerance`: the largest clock
-   *   skew, in seconds. `timeout`: for each call with all its requests, in seconds.
+   *   skew, in seconds, for a server that signs no nonces. `timeout`: for each call with all its requests, in seconds.
    * - `token`: the source of tokens if none is stored, or the stored one ends or is refused. A URL
    *   of the page's origin: page and worker post `{"Account": name}` to it, with the page's
    *   cookies. Or a function, called with `{account, name}`. Both return the answer of
@@ -1843,7 +1867,15 @@ export class PushClient {
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
   async signOut() {
-    const deadline = this.#api.deadline(), {account} = this, {ending, isStored} = await this.#endHere();
+    const deadline = this.#api.deadline(), {account} = this;
+    let send = () => {};
+    const isReady = new Promise(done => { send = done; });
+    // Waits before a worker that learns of this sign-out: the answers to the same requests would differ.
+    const turn = this.#inTurn(async () => (await isReady)(), deadline);
+    const {ending, isStored} = await this.#endHere().catch(error => {
+      send(() => false);
+      throw error;
+    });
     this.account = null;
     this.#payloads.clear();
     this.#announce();
@@ -1851,9 +1883,10 @@ export class PushClient {
     await within(this.#api.deadline(LOCAL), Promise.allSettled([this.#unsubscribe(), this.#closeNotifications(null)]), '').catch(() => {});
     // The stored state is gone before the client asks for the app's token.
     const renew = () => within(deadline, this.#newSession(account, deadline), '').then(({token}) => token, () => null);
+    const isUnstored = ending !== null && !isStored;
+    send(isUnstored ? async () => (await this.#sendEnding(ending, deadline, renew)).isConfirmed : () => this.#sendSignOuts({account, renew, deadline}));
     try {
-      if (ending && !isStored) return (await this.#sendEnding(ending, deadline, renew)).isConfirmed;
-      const isDone = await this.#inTurn(() => this.#sendSignOuts({account, renew, deadline}));
+      const isDone = await turn;
       // Without a token the session may still be open at the server.
       return isDone && (ending !== null || account === null);
     } catch (error) {
@@ -1898,10 +1931,12 @@ export class PushClient {
   }
 
   /**
-   * Runs one after the other: a concurrent second call would use a token that the first has ended.
+   * Runs in one tab or worker at a time: a concurrent second call would use a token that the first
+   * has ended.
    */
-  #inTurn(send) {
-    return this.#sending = this.#sending.catch(() => {}).then(send);
+  #inTurn(send, deadline = this.#api.deadline()) {
+    const run = () => alone(`${this.#channelName} endings`, deadline, send, send);
+    return this.#sending = this.#sending.catch(() => {}).then(run);
   }
 
   /** Carries out the pending orders; `renew` applies only to orders of that account. */
@@ -2040,7 +2075,7 @@ export class PushClient {
       if (memory.has(name)) found.set(name, memory.get(name).payload); else if (entry.item.hasPayload) missing.push(entry);
     }
     const names = missing.map(({item, isInline}) => isInline ? entryName(item.id) : payloadName(item.id));
-    const [key, ...rows] = await this.#store.getAll(['key', ...names]);
+    const [key, ...rows] = names.length > 0 ? await this.#store.getAll(['key', ...names]) : [];
     await Promise.all(missing.map(async (entry, index) => {
       const value = await unseal(key, names[index], rows[index]), payload = entry.isInline ? value?.item.payload : value;
       if (payload === undefined) return;
@@ -2118,7 +2153,7 @@ export class PushClient {
    * inbox was last current. If nothing is cached, the call throws instead.
    */
   async sync({limit = PAGE} = {}) {
-    const deadline = this.#api.deadline(), unstored = new Map();
+    const deadline = this.#api.deadline(), unstored = new Map(), run = {unstored, deadline, ahead: null};
     let restart = null;
     try {
       // Entries that the server does not accept now must not block the fetch.
@@ -2129,7 +2164,7 @@ export class PushClient {
           const where = {status: 200, path: '/api/notifications'};
           throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
         }
-        const step = await this.#advance(restart === 'next', unstored, deadline);
+        const step = await this.#advance(restart === 'next', run);
         if (step === 'done') break;
         if (step === 'restart' && restart) {
           throw new PushClientError('problem', 'The server has refused its own cursor.', {problem: {code: 'invalid-cursor', status: 400}});
@@ -2145,23 +2180,41 @@ export class PushClient {
     }
   }
 
-  /** Fetches, checks and merges one page. */
-  async #advance(isRestart, unstored, deadline) {
+  /**
+   * The answer with the changes after a cursor, and the number of the last change before the
+   * request.
+   */
+  async #requestPage(cursor, deadline) {
     const before = (await this.#store.head()).change;
-    const cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
     const query = [['limit', String(this.#settings.limit)]];
-    if (this.#settings.app) query.push(['app', this.#settings.app]);
+    if (this.#app) query.push(['app', this.#app]);
     query.push(...await this.#ownKey());
     if (cursor !== undefined) query.push(['since', cursor]);
-    let answer;
+    // If nothing follows a cursor, the tag of the server's answer is that cursor.
+    const condition = cursor === undefined ? null : `"${cursor}"`;
+    return {before, answer: await this.#call('GET', '/api/notifications', {query, condition, deadline})};
+  }
+
+  /** Fetches, checks and merges one page, and requests the next one `ahead` meanwhile. */
+  async #advance(isRestart, run) {
+    const {unstored, deadline, ahead} = run, cached = (await this.#read('cursor'))?.cursor, cursor = isRestart ? undefined : cached;
+    let before, answer;
+    run.ahead = null;
     try {
-      // If nothing follows a cursor, the tag of the server's answer is that cursor.
-      answer = await this.#call('GET', '/api/notifications', {query, condition: cursor === undefined ? null : `"${cursor}"`, deadline});
+      // Another tab may have moved the cursor.
+      ({before, answer} = await (ahead && ahead.cursor === cursor ? ahead.request : this.#requestPage(cursor, deadline)));
     } catch (error) {
       if (error.problem?.code === 'invalid-cursor' && cursor !== undefined) return 'restart';
       throw error;
     }
-    const page = answer.status === 304 ? null : await this.#opened(readPage(answer));
+    const read = answer.status === 304 ? null : readPage(answer);
+    // A first page may delete entries that the next one has again: its request must follow that.
+    if (read?.hasMore && (cursor !== undefined || before === 0)) {
+      run.ahead = {cursor: read.cursor, request: this.#requestPage(read.cursor, deadline)};
+      // The next call throws it.
+      run.ahead.request.catch(() => {});
+    }
+    const page = read && await this.#opened(read);
     // Fills the cache, so that entries are decrypted once and not for each page.
     await this.#entries();
     const isMerged = await this.#change(async draft => {
@@ -2177,7 +2230,7 @@ export class PushClient {
       }
       await inbox.expire(draft, await this.#entriesOf(draft), answer.time);
       return true;
-    });
+    }, {durability: 'relaxed'});
     if (isMerged && page) for (const {item, isStorable} of page.items) if (isStorable) unstored.delete(item.id); else unstored.set(item.id, item);
     this.#announce();
     // Another tab was faster: the next page begins at its cursor.
@@ -2197,7 +2250,7 @@ export class PushClient {
   async #cachedItem(id) {
     const [key, entry, row] = await this.#store.getAll(['key', entryName(id), payloadName(id)]), stored = await unseal(key, entryName(id), entry);
     if (!stored) return undefined;
-    const payload = stored.item.hasPayload ? stored.item.payload ?? await unseal(key, payloadName(id), row) : undefined;
+    const payload = stored.item.hasPayload && stored.item.payload === undefined ? await unseal(key, payloadName(id), row) : stored.item.payload;
     return {...stored, item: payload === undefined ? withoutPayload(unpacked(stored.item)) : {...unpacked(stored.item), payload}};
   }
 
@@ -2239,7 +2292,7 @@ export class PushClient {
    */
   async preview(id) {
     const query = [['ids', String(checked(id))]];
-    if (this.#settings.app) query.push(['app', this.#settings.app]);
+    if (this.#app) query.push(['app', this.#app]);
     query.push(...await this.#ownKey());
     const before = (await this.#store.head()).change;
     const page = await this.#opened(readPage(await this.#call('GET', '/api/notifications', {query}), {ids: [id]}));
@@ -2417,18 +2470,7 @@ export class PushClient {
         if (call && !call.failure) await this.#deliver(name, call, deadline);
       }
     };
-    if (!globalThis.navigator?.locks) return drain();
-    // A tab that the browser has suspended keeps its lock: the entries then wait on, and nothing
-    // else does.
-    const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()) / 2);
-    try {
-      return await navigator.locks.request(`${this.#channelName} outbox`, {signal: limit.signal}, () => (clearTimeout(timer), drain()));
-    } catch (error) {
-      if (error.name !== 'AbortError') throw error;
-      throw new PushClientError('busy', 'Another tab is sending.', {retryAfter: null});
-    } finally {
-      clearTimeout(timer);
-    }
+    return alone(`${this.#channelName} outbox`, deadline, drain, () => { throw new PushClientError('busy', 'Another tab is sending.', {retryAfter: null}); });
   }
 
   async #deliver(name, call, deadline) {
@@ -2461,8 +2503,8 @@ export class PushClient {
     if (kind === 'read') return this.#ownKey().then(query => this.#call('PATCH', path, {query, body: {Read: isRead}, deadline}));
     if (kind === 'dismiss') return this.#call('DELETE', path, {deadline});
     // The server would read an object as a long-form request; a string is the payload itself.
-    const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#settings.app ? {App: this.#settings.app} : {})};
-    const query = this.#settings.app && typeof payload === 'string' ? [['app', this.#settings.app]] : [];
+    const body = typeof payload === 'string' ? payload : {Payload: payload, ...(this.#app ? {App: this.#app} : {})};
+    const query = this.#app && typeof payload === 'string' ? [['app', this.#app]] : [];
     return this.#call('POST', '/api/notifications', {body, query, key, deadline});
   }
 
@@ -2530,13 +2572,14 @@ export class PushClient {
       // The user, or the browser, has removed the worker.
       if (!await this.#worker()) await this.#startWorker(deadline);
       if (isDue) return await this.#subscribe(stored.tags, deadline);
-      const [key, devices] = await Promise.all([this.#pushKey(deadline), this.#devices(deadline)]);
-      const isKnown = devices.some(({id, retiredAt}) => id === stored.id && retiredAt === null);
+      const own = (await this.#devices(deadline)).find(({id, retiredAt}) => id === stored.id && retiredAt === null);
       // The push service has perhaps ended the subscription of a retired device. A shared one may
       // still serve other accounts.
-      if (!isKnown && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      if (!own && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
+      // A server of the previous version has the key elsewhere.
+      const key = own && (own.serverKey ?? await this.#pushKey(deadline));
       const isOfKey = boundKey(subscription) === key || (boundKey(subscription) === null && (stored.key ?? key) === key);
-      if (!isKnown || !isOfKey) return await this.#subscribe(stored.tags, deadline);
+      if (!own || !isOfKey) return await this.#subscribe(stored.tags, deadline);
     } catch (error) {
       if (!error.allowsCached) throw error;
     }
@@ -2545,7 +2588,7 @@ export class PushClient {
 
   /**
    * The account's devices: `{id, app, platform, topics, isThisDevice, createdAt, lastPush,
-   * retiredAt}`. Devices that moved to another account are retired.
+   * retiredAt, serverKey}`, the latter for Web Push. Devices that moved to another account are retired.
    */
   async devices() {
     return this.#devices(this.#api.deadline());
@@ -2598,7 +2641,7 @@ export class PushClient {
       const times = ['createdat', 'lastpush', 'retiredat'].map(name => timeOf(member(json, name)));
       return {
         id, app: app ?? null, platform: platform ?? null, topics: Array.isArray(tags) ? tags.map(String) : [], isThisDevice: id === own,
-        createdAt: times[0], lastPush: times[1], retiredAt: times[2],
+        createdAt: times[0], lastPush: times[1], retiredAt: times[2], serverKey: member(json, 'serverkey') ?? null,
       };
     });
   }
@@ -2655,7 +2698,7 @@ export class PushClient {
 
   /** The server's key of Web Push, which signs its pushes. */
   async #pushKey(deadline) {
-    const query = this.#settings.app ? [['app', this.#settings.app]] : [];
+    const query = this.#app ? [['app', this.#app]] : [];
     const answer = await this.#call('GET', '/api/webpush/key', {query, deadline}), key = member(answer.json, 'key');
     if (typeof key !== 'string') throw unexpected(answer, 'a key');
     return key;
@@ -2684,7 +2727,7 @@ export class PushClient {
    * one.
    */
   async #register(name, body, details, deadline) {
-    if (this.#settings.app) body.App = this.#settings.app;
+    if (this.#app) body.App = this.#app;
     const put = id => this.#call('PUT', `/api/register/${id}`, {body, deadline});
     // Stores the id before the server has it, so that a sign-out names it even during the request
     // or after a lost answer.
@@ -2707,6 +2750,14 @@ export class PushClient {
   }
 
   // MARK: End-to-end encryption
+
+  /**
+   * The app that requests name. End-to-end payloads are bound to it, so the server must not choose
+   * one: it refuses `default` as `unknown-app` if the account does not belong to it.
+   */
+  get #app() {
+    return this.#settings.app ?? (this.#settings.endToEnd ? 'default' : null);
+  }
 
   /**
    * The keys of the account's devices: `{id, isThisDevice, fingerprint}`, 30 digits that people
@@ -2779,7 +2830,7 @@ export class PushClient {
   async #opened(page) {
     if (!this.#settings.endToEnd) return page;
     const {senders, isRequired} = this.#settings.endToEnd, device = await this.#deviceKeys();
-    const app = this.#settings.app ?? 'default', now = this.#now() / 1000, messages = [];
+    const app = this.#app, now = this.#now() / 1000, messages = [];
     const open = async item => {
       if (!item.hasPayload) return item;
       try {
@@ -2843,15 +2894,20 @@ export class PushClient {
     return globalThis.navigator?.serviceWorker?.getRegistration?.(this.#settings.scope ?? undefined);
   }
 
+  /** Whether a shown notification is this account's. Safari's placeholders name no account. */
+  #isOwn({data}) {
+    return (data?.name ?? (data?.secureId ? this.#settings.name : '')) === this.#settings.name;
+  }
+
   /** Closes the notifications that the worker has shown for some ids, or for all. */
   async #closeNotifications(ids) {
     const worker = await this.#worker();
     if (!worker?.getNotifications) return;
     for (const shown of await worker.getNotifications()) {
-      if ((shown.data?.name ?? '') !== this.#settings.name) continue;
-      if (ids ? ids.includes(shown.data?.id) : shown.tag.startsWith('sealpost')) shown.close();
+      if (!this.#isOwn(shown)) continue;
+      if (ids ? ids.includes(shownID(shown)) : shown.tag.startsWith('sealpost')) shown.close();
     }
-    if (!ids) await navigator.clearAppBadge?.().catch(() => {});
+    if (!ids) navigator.clearAppBadge?.()?.catch(() => {});
   }
 
   /**
@@ -2866,10 +2922,10 @@ export class PushClient {
     const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
     const unread = new Set(entries.map(({item}) => item.id));
     for (const shown of listed) {
-      const id = shown.data?.id;
-      if ((shown.data?.name ?? '') === this.#settings.name && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
+      const id = shownID(shown);
+      if (this.#isOwn(shown) && Number.isSafeInteger(id) && id !== kept && !unread.has(id)) shown.close();
     }
-    await globalThis.navigator?.setAppBadge?.(unread.size).catch(() => {});
+    globalThis.navigator?.setAppBadge?.(unread.size)?.catch(() => {});
   }
 
   /** Asks the browser to wake the worker when there is a network again, if it can. */
@@ -2984,7 +3040,7 @@ export class PushClient {
    */
   async *#stream(device, last, signal, silence) {
     const authorization = await this.#authorization(null, this.#api.deadline()), account = await this.#identity();
-    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), condition: null};
+    const request = {method: 'GET', path: '/api/stream', query: queryOf([['device', device]]), token: this.#settings.makeToken(), nonce: randomNonce(), condition: null};
     const limit = new AbortController(), end = () => limit.abort();
     let timer = setTimeout(end, this.#settings.timeout * 1000);
     signal.addEventListener('abort', end);
@@ -3123,18 +3179,17 @@ export class PushClient {
    *
    * Throws `signedOut` and changes nothing if the account has ended since this client was opened.
    */
-  async #change(body, {isAnyEpoch = false} = {}) {
+  async #change(body, {isAnyEpoch = false, durability} = {}) {
     // Each retry follows a commit of another tab, or of another call of this one.
     for (let tries = 1; ; tries += 1) {
       if (tries > 1000) throw new PushClientError('unavailable', 'Other tabs change the stored data all the time.');
-      const head = await this.#store.head();
+      const [head, stored] = await Promise.all([this.#store.head(), this.#store.get('key')]);
       if (!isAnyEpoch && (head.epoch !== this.#epoch || this.account === null)) {
         this.account = null;
         throw new PushClientError('signedOut', 'The user has signed out.');
       }
-      let key = await this.#store.get('key');
-      const draft = new Draft(this.#store, head, key);
-      if (!key) {
+      const draft = new Draft(this.#store, head, stored);
+      if (!stored) {
         draft.key = await newKey();
         draft.isDamaged = head.revision > 0;
         draft.writeClear('key', draft.key);
@@ -3142,7 +3197,7 @@ export class PushClient {
       const result = await body(draft);
       if (draft.changes.size === 0) return result;
       const rows = await draft.rows();
-      if (!await this.#store.commit(head.revision, rows, draft.head)) continue;
+      if (!await this.#store.commit(head.revision, rows, draft.head, durability)) continue;
       if (this.#cache.revision === head.revision) {
         const entries = overlay(this.#cache.entries, draft);
         for (const [name, entry] of entries) entry.iv ??= rows.get(name).iv;
@@ -3253,6 +3308,24 @@ async function pushed(deadline, promise) {
 function boundKey(subscription) {
   const key = subscription.options?.applicationServerKey;
   return key ? base64URL(new Uint8Array(key)) : null;
+}
+
+/**
+ * Runs `work` in one tab or worker of an origin at a time. A tab that the browser has suspended
+ * keeps its lock: after half of the time until the deadline this runs `otherwise`.
+ */
+async function alone(name, deadline, work, otherwise) {
+  const locks = globalThis.navigator?.locks;
+  if (!locks) return work();
+  const limit = new AbortController(), timer = setTimeout(() => limit.abort(), Math.max(0, deadline - Date.now()) / 2);
+  try {
+    return await locks.request(name, {signal: limit.signal}, () => (clearTimeout(timer), work()));
+  } catch (error) {
+    if (error.name !== 'AbortError') throw error;
+    return otherwise();
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /**
@@ -3378,6 +3451,9 @@ export async function accountHint(registration, id) {
   const code = await crypto.subtle.sign('HMAC', key, utf8(`hint ${id}`));
   return base64URL(new Uint8Array(code).subarray(0, 8));
 }
+
+/** The id of a shown notification; Safari's placeholder has the data of its push. */
+const shownID = ({data}) => data?.id ?? pushedID(JSON.stringify(data ?? null));
 
 /** The id in a push, `{"secureId":"4711"}`; null for any other text. */
 export function pushedID(message) {

@@ -9,7 +9,7 @@ public struct ResponseSignature: Sendable, Hashable {
     public let signature: String
 
     /// Signs an answer: `validator` is its `Content-Digest`, or the `ETag` of a 304, and `account`
-    /// its `Sealpost-Account`, exactly as in the answer.
+    /// its `Sealpost-Account`, exactly as in the answer. The signature has the request's nonce.
     ///
     /// Throws if the request has no token, or if the coverage includes the account and it is
     /// `nil`. Also throws if a value could be read as more than one line, or if the key fails.
@@ -32,7 +32,8 @@ public struct ResponseSignature: Sendable, Hashable {
             parameters: SignatureBase.parameters(
                 created: Int64(created.timeIntervalSince1970.rounded(.down)),
                 keyID: key.id,
-                algorithm: SigningKey.algorithm
+                algorithm: SigningKey.algorithm,
+                nonce: request.nonce
             )
         )
         self.input = "\(label)=\(base.parameters)"

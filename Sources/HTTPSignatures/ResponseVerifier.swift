@@ -11,11 +11,11 @@ public import Foundation
 /// try verifier.verify(message, now: Date())
 /// ```
 /// If an answer passes, a holder of one of the keys made it for a request with this method, path,
-/// query and token. Nothing has changed its status and content on the way. With
-/// ``SignatureCoverage/account`` this also holds for the answer's `Sealpost-Account`. Compare it
-/// with the account of the request: a proxy that terminates TLS can send the same request from an
-/// account of its own. The other fields of the answer are not signed, nor is the body of the
-/// request.
+/// query and token. Nothing has changed its status and content on the way. With a nonce in the
+/// request and in the signature, no clock matters. With ``SignatureCoverage/account`` this also
+/// holds for the answer's `Sealpost-Account`. Compare it with the account of the request: a proxy
+/// that terminates TLS can send the same request from an account of its own. The other fields of
+/// the answer are not signed, nor is the body of the request.
 public struct ResponseVerifier: Sendable {
     private let keys: [String: VerificationKey]
     private let coverage: SignatureCoverage
@@ -47,14 +47,20 @@ public struct ResponseVerifier: Sendable {
 
     /// The value of a request's `Accept-Signature` that asks for the coverage of a verifier, or
     /// for `otherwise` if the server cannot sign so much.
+    ///
+    /// With a `nonce` of printable ASCII, it asks for a signature without it, too, since earlier
+    /// servers know none.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,
-        otherwise: SignatureCoverage? = nil
+        otherwise: SignatureCoverage? = nil,
+        nonce: String? = nil
     ) -> String {
-        let first = "sig=\(SignatureRequest.list(coverage, keyID: keyID))"
         // Servers choose the first signature that they can make.
-        return otherwise.map { "\(first), sig0=\(SignatureRequest.list($0, keyID: keyID))" } ?? first
+        var lists = ["sig=\(SignatureRequest.list(coverage, keyID: keyID, nonce: nonce))"]
+        if nonce != nil { lists.append("sig1=\(SignatureRequest.list(coverage, keyID: keyID))") }
+        if let otherwise { lists.append("sig0=\(SignatureRequest.list(otherwise, keyID: keyID))") }
+        return lists.joined(separator: ", ")
     }
 
     /// Returns when the answer was signed. The answer must have a current signature by one of the
@@ -62,7 +68,8 @@ public struct ResponseVerifier: Sendable {
     ///
     /// A 304, which has no content, is signed over its `ETag` instead of the digest.
     ///
-    /// The algorithm is always the key's. Signatures by other keys are ignored.
+    /// A signature with the request's nonce is current, whatever the clocks say. The algorithm is
+    /// always the key's. Signatures by other keys are ignored.
     @discardableResult
     public func verify(_ message: SignedMessage, now: Date) throws(SignatureFailure) -> Date {
         let (key, label, list) = try self.signatureInput(of: message)
@@ -83,7 +90,7 @@ public struct ResponseVerifier: Sendable {
         guard key.isSignature(signature, over: base) else {
             throw SignatureFailure(.badSignature, "the signature is not over this answer to this request")
         }
-        return try self.checkTime(list.parameters, now: now)
+        return try self.checkTime(list.parameters, nonce: message.request.nonce, now: now)
     }
 
     // MARK: - Private
@@ -145,9 +152,19 @@ public struct ResponseVerifier: Sendable {
         return FieldLines.value(of: message.contentDigest)
     }
 
-    private func checkTime(_ parameters: FieldParameters, now: Date) throws(SignatureFailure) -> Date {
+    private func checkTime(
+        _ parameters: FieldParameters,
+        nonce: String?,
+        now: Date
+    ) throws(SignatureFailure) -> Date {
         guard case .integer(let created) = parameters["created"] else {
             throw SignatureFailure(.missing, "the signature does not say when it was made")
+        }
+        if let nonce, let seen = parameters["nonce"] {
+            guard seen == .string(nonce) else {
+                throw SignatureFailure(.badSignature, "the signature has the nonce of another request")
+            }
+            return Date(timeIntervalSince1970: TimeInterval(created))
         }
         let age = now.timeIntervalSince1970 - Double(created)
         guard abs(age) <= self.tolerance else {

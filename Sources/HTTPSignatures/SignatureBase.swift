@@ -52,7 +52,7 @@ public struct SignatureBase: Sendable, Hashable {
     public let parameters: String
 
     /// Creates the base of components with their values, in order, and of the parameters
-    /// `created`, `keyid` and `alg`.
+    /// `created`, `keyid`, `alg` and `nonce`.
     ///
     /// Throws if a component appears twice, or a value has a character other than printable ASCII
     /// and tabs: it could be read as more than one line.
@@ -60,16 +60,24 @@ public struct SignatureBase: Sendable, Hashable {
         _ components: [(component: SignatureComponent, value: String)],
         created: Int64,
         keyID: String,
-        algorithm: String?
+        algorithm: String?,
+        nonce: String? = nil
     ) throws(SignatureFailure) {
-        try self.init(components, parameters: Self.parameters(created: created, keyID: keyID, algorithm: algorithm))
+        let parameters = Self.parameters(created: created, keyID: keyID, algorithm: algorithm, nonce: nonce)
+        try self.init(components, parameters: parameters)
     }
 
-    static func parameters(created: Int64, keyID: String, algorithm: String?) -> FieldParameters {
+    static func parameters(
+        created: Int64,
+        keyID: String,
+        algorithm: String?,
+        nonce: String? = nil
+    ) -> FieldParameters {
         var parameters = FieldParameters()
         parameters.append("created", .integer(created))
         parameters.append("keyid", .string(keyID))
         if let algorithm { parameters.append("alg", .string(algorithm)) }
+        if let nonce { parameters.append("nonce", .string(nonce)) }
         return parameters
     }
 

@@ -5,11 +5,14 @@ internal import Bytes
 /// order.
 public struct SignatureRequest: Sendable, Hashable {
     private static let maximumLabelLength = 64
+    private static let nonceLength = 1...64
 
     /// The label of the signature.
     public let label: String
     /// The requested key, if any.
     public let keyID: String?
+    /// The nonce of at most 64 characters that the signature must have, if any.
+    public let nonce: String?
     /// The components to cover, in the requested order.
     public let coverage: SignatureCoverage
 
@@ -33,23 +36,25 @@ public struct SignatureRequest: Sendable, Hashable {
         else { return nil }
         self.label = label
         self.coverage = coverage
-        var keyID: String?
+        var (keyID, nonce): (String?, String?)
         for parameter in list.parameters.entries {
             switch (parameter.key, parameter.value) {
             case ("keyid", .string(let id)): keyID = id
+            case ("nonce", .string(let text)) where Self.nonceLength.contains(text.utf8.count): nonce = text
             case ("alg", .string(SigningKey.algorithm)), ("created", .boolean(true)): break
             default: return nil
             }
         }
-        self.keyID = keyID
+        (self.keyID, self.nonce) = (keyID, nonce)
     }
 
     /// The member of the field that asks for a signature with that key, or with any key.
-    static func list(_ coverage: SignatureCoverage, keyID: String?) -> String {
+    static func list(_ coverage: SignatureCoverage, keyID: String?, nonce: String? = nil) -> String {
         var parameters = FieldParameters()
         if let keyID, keyID.utf8.allSatisfy(\.isPrintable) {
             parameters.append("keyid", .string(keyID))
         }
+        if let nonce { parameters.append("nonce", .string(nonce)) }
         return coverage.list() + parameters.text
     }
 }

@@ -11,28 +11,33 @@ public struct SignedRequest: Sendable, Hashable {
     public let query: String?
     /// `MyToken` as sent; `nil` without one.
     public let token: String?
+    /// The `nonce` that `Accept-Signature` asks for; `nil` without one. The signature has it as a
+    /// parameter.
+    public let nonce: String?
 
     /// Creates a request with the parts of its target as sent.
     ///
     /// Behind a proxy that changes paths, pass the parts that the server receives, because it
     /// signs those.
-    public init(method: String, path: String, query: String?, token: String?) {
+    public init(method: String, path: String, query: String?, token: String?, nonce: String? = nil) {
         self.method = method
         self.path = path
         self.query = query
         self.token = token
+        self.nonce = nonce
     }
 
     /// Creates a request to a URL that the client sends unchanged.
     ///
     /// Clients normalise URLs before they send them. If yours has dot segments, characters that
     /// need encoding, or needlessly encoded ones, ask the client for the URL that it has sent.
-    public init(method: String, url: URL, token: String?) {
+    public init(method: String, url: URL, token: String?, nonce: String? = nil) {
         self.init(
             method: method,
             path: url.path(percentEncoded: true),
             query: url.query(percentEncoded: true),
-            token: token
+            token: token,
+            nonce: nonce
         )
     }
 

@@ -165,7 +165,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
         case .unknownPlatform: "There is no sender for this platform"
         case .unknownApp: "The user has no such app"
         case .alertNotAllowed: "The configuration does not allow this alert"
-        case .encryptionRequired: "The app requires end-to-end encryption"
+        case .encryptionRequired: "End-to-end encryption is required"
         case .audienceTooLarge: "The audience is too large for end-to-end encryption"
         case .unknownUser: "The user does not exist"
         case .unauthorized: "Credentials are missing or wrong"

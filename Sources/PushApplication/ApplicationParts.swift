@@ -31,6 +31,7 @@ struct ApplicationParts: Sendable {
     let keyringHasChanged = WakeUp()
     let workIsWaiting = WakeUp()
     let authenticator: Authenticator
+    private let serverCount = ServerCount()
     let streams = StreamHub()
     /// The changes that devices must show.
     let looks: LookBook
@@ -94,7 +95,7 @@ struct ApplicationParts: Sendable {
             parameters: configuration.passwords,
             workers: Self.workers(configuration),
             quotas: configuration.quotas,
-            limits: self.store.limits == nil ? .process : .servers,
+            servers: self.serverCount,
             issuer: self.issuer?.issuer,
             logger: logger
         )
@@ -146,13 +147,12 @@ struct ApplicationParts: Sendable {
 
     private var lanes: [LaneSettings] {
         self.senders.flatMap { sender in
-            // Another server may enqueue pushes that only this one can send.
-            let pollInterval: Duration? =
-                self.store.isShared && self.configuration.senders[sender.name]?.isStream == true
-                ? .milliseconds(500) : nil
+            let isStream = self.configuration.senders[sender.name]?.isStream == true
             return sender.setup.lanes.map { lane in
                 var lane = lane
-                lane.pollInterval = pollInterval
+                // Another server may enqueue pushes that only this one can send, or more than its
+                // part of the rate.
+                if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }
         }
@@ -227,7 +227,8 @@ struct ApplicationParts: Sendable {
         self.store.limits.map {
             LimitService(
                 store: $0,
-                limits: self.authenticator.sharedLimits + [self.status],
+                status: self.status,
+                servers: self.serverCount,
                 logger: self.logger,
                 now: self.clock.now
             )

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Foundation
 internal import HTTPSignatures
 internal import PushAPI
@@ -14,6 +15,8 @@ struct APIRequest: Sendable {
     var body: JSONValue?
     /// The validator of the cached answer.
     var tag: String?
+    /// The random text that a signature of the answer should have; each attempt has its own.
+    var nonce: String?
     /// Sent with both attempts of a call that must take effect only once.
     var idempotencyKey: UUID?
     /// Whether the answer is an event stream. `lastEvent` is the last event of the stream before.
@@ -54,8 +57,14 @@ struct APIRequest: Sendable {
             method: self.method,
             path: self.path,
             query: self.percentEncodedQuery,
-            token: token.description
+            token: token.description,
+            nonce: self.nonce
         )
+    }
+
+    /// A nonce of 128 bits.
+    static func randomNonce() -> String {
+        Base64.url.text(of: (0..<16).map { _ in UInt8.random(in: 0...255) })
     }
 
     /// Percent-encodes a part of a path or query.

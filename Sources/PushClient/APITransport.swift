@@ -162,6 +162,8 @@ final class APITransport: Sendable {
         guard self.options.serverTrust.isAvailable, self.options.exchange == nil || self.options.serverTrust == .system
         else { throw PushClientError.pinningUnavailable }
         let token = MyToken.random()
+        var request = request
+        request.nonce = APIRequest.randomNonce()
         let account = self.own.id
         let urlRequest = try endpoint.urlRequest(for: request, token, authorization: authorization, account: account)
         do {

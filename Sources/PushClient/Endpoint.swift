@@ -69,11 +69,12 @@ struct Endpoint: Sendable {
         }
         if let keyID {
             // Until the account is known, a server without account ids may sign the smaller
-            // coverage.
+            // coverage. A server that signs without the nonce is subject to the clock.
             let accepted = ResponseVerifier.acceptSignature(
                 keyID: keyID,
                 coverage: .account,
-                otherwise: account == nil ? .exchange : nil
+                otherwise: account == nil ? .exchange : nil,
+                nonce: request.nonce
             )
             urlRequest.setValue(accepted, forHTTPHeaderField: "Accept-Signature")
             // The digest covers the body as the server sent it: proxies must not compress it.

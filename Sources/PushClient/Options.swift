@@ -10,7 +10,8 @@ extension PushClient {
     public struct Options: Sendable {
         /// Whether the server must sign its answers, and the keys that it must use.
         public var signatures: Signatures
-        /// The largest clock skew between server and device for signed answers.
+        /// The largest clock skew between server and device for signed answers without the
+        /// request's nonce, as from servers of an earlier version.
         public var signatureTolerance: Duration
         /// The certificates that the client trusts.
         public var serverTrust: ServerTrust
@@ -36,7 +37,8 @@ extension PushClient {
         /// that is not the server's own, the client reads only the head.
         public var answerLimit: Int
         /// The app of this client, if the server sends for several. `nil` means the account's only
-        /// app, or `default`.
+        /// app, or `default`; with ``deviceKeyID`` it means `default`, since end-to-end payloads
+        /// are bound to their app.
         public var app: String?
         /// The id of this device's key, if it opens end-to-end payloads: each request then asks
         /// for its wrapped key.

@@ -31,7 +31,10 @@ public struct PushClient: Sendable {
     let server: URL
     let credentials: Credentials
     let options: Options
+    /// The app that requests name. End-to-end payloads are bound to it, so the server must not
+    /// choose one for them.
     let app: String?
+    static let defaultApp = "default"
     /// The query that asks for this device's wrapped keys.
     let keyQuery: [URLQueryItem]
     let now: @Sendable () -> Date
@@ -69,7 +72,7 @@ public struct PushClient: Sendable {
         let own = OwnAccount(self.records.account, known: credentials.accountID)
         self.api = APITransport(server: server, credentials: credentials, options: options, own: own)
         self.inbox = InboxKeeper(self.records.account)
-        self.app = options.app
+        self.app = options.app ?? (options.deviceKeyID == nil ? nil : Self.defaultApp)
         self.keyQuery = options.deviceKeyID.map { [URLQueryItem(name: "key", value: $0)] } ?? []
         self.now = options.now
         self.isDeviceShared = options.isDeviceShared

@@ -22,8 +22,8 @@ struct TestRequest: Sendable {
     let body: [UInt8]
 
     /// The parts of the request that the server signs.
-    var signed: SignedRequest {
-        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
+    func signed(nonce: String?) -> SignedRequest {
+        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token, nonce: nonce)
     }
 
     func withToken(_ token: String) -> TestRequest {

@@ -5,15 +5,19 @@ internal import Bytes
 package enum EndToEndPayload {
     /// The largest number of devices that a payload can be for.
     package static let maximumDevices = 1000
-    /// The characters of a device key's id.
+    /// The characters of an id: of a device key, a sender or a message.
     package static let idLength = 22
+
+    /// The id of a device key, if a request's parameter is one; no other text has a wrapped key.
+    package static func deviceKey(_ text: String?) -> [UInt8]? {
+        guard let text, text.utf8.count == Self.idLength, text.utf8.allSatisfy(Self.isBase64URL) else { return nil }
+        return Array(text.utf8)
+    }
 
     /// The first bytes of JSON text that claims to be an end-to-end payload.
     package static let start = Array(#""sealpost-e2e."#.utf8)
     /// A device key's id with 97 bytes in base64url: the encapsulated and the wrapped key.
     private static let entryLength = Self.idLength + 130
-    /// The lengths of sender and message.
-    private static let (idPart, timePart) = (22, 1...10)
 
     /// Whether JSON text claims to be an end-to-end payload.
     package static func isClaimed(by text: [UInt8], from start: Int = 0) -> Bool {
@@ -32,8 +36,8 @@ package enum EndToEndPayload {
             separator: UInt8(ascii: "."),
             omittingEmptySubsequences: false
         )
-        guard parts.count == 7, parts[3].count == Self.idPart, parts[4].count == Self.idPart,
-            Self.timePart.contains(parts[5].count), parts[5].allSatisfy(\.isDigit),
+        guard parts.count == 7, parts[3].count == Self.idLength, parts[4].count == Self.idLength,
+            Self.isTime(parts[5]),
             parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.allSatisfy(Self.isBase64URL) }),
             Self.isSorted(payload[keys])
         else { return nil }
@@ -94,7 +98,13 @@ package enum EndToEndPayload {
         }
     }
 
-    private static func isBase64URL(_ byte: UInt8) -> Bool {
+    /// Whether a text is a time: up to ten digits without leading zeros.
+    static func isTime(_ text: some Collection<UInt8>) -> Bool {
+        (1...10).contains(text.count) && text.allSatisfy(\.isDigit)
+            && (text.count == 1 || text.first != UInt8(ascii: "0"))
+    }
+
+    static func isBase64URL(_ byte: UInt8) -> Bool {
         byte.isLetterOrDigit || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
     }
 }

@@ -16,6 +16,23 @@ package struct ProbeChoice: Sendable, Hashable {
     /// Users whose pushes are probes only if there are no others.
     package let avoidedUsers: Set<Int64>
 
+    /// The condition that a push must meet.
+    package struct Wish: Sendable, Hashable {
+        /// Whether a push must have been accepted at the address before; `nil`: either.
+        package let isKnown: Bool?
+        /// The users whose pushes do not count.
+        package let avoided: Set<Int64>
+    }
+
+    /// The conditions, in the order in which a search tries them.
+    package var wishes: [Wish] {
+        [
+            Wish(isKnown: self.address == .known, avoided: self.avoidedUsers),
+            Wish(isKnown: nil, avoided: self.avoidedUsers),
+            Wish(isKnown: nil, avoided: []),
+        ]
+    }
+
     package init(_ address: Address, avoiding users: Set<Int64>) {
         self.address = address
         self.avoidedUsers = users

@@ -93,7 +93,7 @@ package struct DeliveryService {
                     wakeUp: self.wakeUp,
                     signal: self.wakeUp.makeSignal()
                 )
-                if self.store.limits != nil { state.withLock { $0.share(among: LaneShares.unknown) } }
+                if self.store.limits != nil { state.withLock { $0.share(among: LaneState.unknownServers) } }
                 self.status.watch(state)
                 group.addTask { await loop.run() }
             }

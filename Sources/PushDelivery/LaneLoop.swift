@@ -121,7 +121,7 @@ struct LaneLoop: Sendable {
         switch plan {
         case .batch(let limit, let queues):
             let leased = await self.lease(limit, from: queues)
-            self.state.withLock { $0.endLease(leased, now: self.now()) }
+            self.state.withLock { $0.endLease(leased) }
         case .probe(let choice):
             let probe = await self.leaseProbe(choice)
             self.state.withLock { $0.endLease(probe: probe) }

@@ -39,12 +39,12 @@ package struct LaneSettings: Sendable {
     }
 
     /// The lane of looks at the devices of this lane, which `sender` sends without showing
-    /// anything. It has a tenth of the rate, so that notifications have the rest.
+    /// anything. It has a tenth of the rate, and few calls at a time: notifications have the rest.
     package func ofLooks(by sender: any PushSender) -> LaneSettings {
         LaneSettings(
             self.lane.ofLooks,
             sender: sender,
-            concurrency: min(self.concurrency, 100),
+            concurrency: max(1, min(self.concurrency, 100) / 4),
             rate: self.rate.map { max(1, $0 / 10) }
         )
     }

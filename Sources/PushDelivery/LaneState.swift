@@ -44,12 +44,12 @@ struct LaneState: Sendable {
     private(set) var pauses: [Pause.Cause: Int] = [:]
     /// The number of retries scheduled so far. A push parked for an offline device is not a retry.
     private(set) var retries = 0
-    /// How many servers send from the lane, including this one.
+    /// How many servers share the lane's rate, including this one.
     var servers = 1
-    /// When a push was last leased.
-    var leasedAt: Date?
     /// The delay that the provider has asked for, until the other servers know it.
     var unreportedDelay: (until: Date, reason: String)?
+    /// The number of another server's delay that was applied last.
+    var observedDelay: Int64?
     /// The pause as the other servers know it; `nil`: they know of none, or have another one.
     var sharedPause: Pause?
     /// The number of another server's latest report of a pause.
@@ -145,10 +145,9 @@ struct LaneState: Sendable {
         return plan
     }
 
-    mutating func endLease(_ leased: [Queue: [LeasedDelivery]], now: Date = .distantPast) {
+    mutating func endLease(_ leased: [Queue: [LeasedDelivery]]) {
         self.isLeasing = false
         self.leased.add(leased)
-        if !self.leased.isEmpty { self.leasedAt = now }
         if self.isStopping { self.giveBackAll() }
     }
 

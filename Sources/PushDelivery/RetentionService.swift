@@ -11,9 +11,9 @@ package import PushStore
 package struct RetentionService: Sendable {
     /// The interval between two cleanups of notifications. Expired ones may stay stored that long,
     /// but nobody can read them; devices then stop showing them.
-    private static let interval = Duration.seconds(5)
+    private static let interval = Duration.seconds(1)
     /// The cleanups of notifications for one of all other data.
-    private static let roundsOfAll = 6
+    private static let roundsOfAll = 30
     /// Small enough that a waiting post is not noticeably delayed.
     private static let batch = 500
 

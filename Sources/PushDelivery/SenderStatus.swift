@@ -5,8 +5,6 @@ internal import Synchronization
 /// be reached, and the number of their pauses.
 package final class SenderStatus: Sendable {
     private let lanes = Mutex<[SharedLane]>([])
-    /// The other servers that send from the lanes.
-    let shares = Mutex(LaneShares())
 
     package init() {}
 

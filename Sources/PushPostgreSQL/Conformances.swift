@@ -6,7 +6,7 @@ extension PostgreSQLStore: Store {
     package func makeReader() throws(StoreError) -> any StoreReader { PostgreSQLReader(self) }
 }
 
-extension PostgreSQLReader: StoreReader {}
+extension PostgreSQLReader: SharedReader {}
 
 extension PostgreSQLPlace: StorePlace {
     package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {

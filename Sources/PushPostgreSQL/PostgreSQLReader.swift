@@ -15,6 +15,18 @@ package final class PostgreSQLReader: Sendable {
 
     package var gathering: (any GatheringReader)? { self }
 
+    package var sealing: Sealing { self.store.sealing }
+
+    package func all<Entity: StoredEntity>(
+        _ sql: String,
+        _ values: [StoredValue]
+    ) async throws(StoreError) -> [Entity] {
+        let sealing = self.sealing
+        return try await self.read(sql, values: values.map(\.parameter)) { rows in
+            try rows.compactMap { try Entity($0, sealing) }
+        }
+    }
+
     /// Runs a statement, and decodes its rows with `body`, whose errors become `StoreError`.
     func read<Value>(
         _ sql: String,
@@ -34,6 +46,16 @@ package final class PostgreSQLReader: Sendable {
             return try body(try await self.store.database.query(sql, values: values))
         } catch {
             throw StoreError(reading: error) ?? .failed(reason: "\(type(of: error))")
+        }
+    }
+}
+
+extension StoredValue {
+    fileprivate var parameter: any Bindable {
+        switch self {
+        case .integer(let number): number
+        case .text(let text): text
+        case .bytes(let bytes): bytes
         }
     }
 }

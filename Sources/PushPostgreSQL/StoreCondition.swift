@@ -21,8 +21,7 @@ final class StoreCondition: Sendable {
     private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
 
     init(mark: (any DatabaseMarkKeeper)?, onEvent: @escaping @Sendable (StoreEvent) -> Void) {
-        self.mark = mark
-        self.onEvent = onEvent
+        (self.mark, self.onEvent) = (mark, onEvent)
     }
 
     var isFull: Bool { self.state.withLock { $0.isFull } }

@@ -60,7 +60,7 @@ extension SQLiteDatabase {
                 try $0.exclusively { db in
                     // A copy of a database of an older version can shrink, too.
                     try FileSpace.choose(db)
-                    try db.run(prepared: "vacuum into ?", partial)
+                    try db.run("vacuum into \(partial)")
                 }
             }
             try connection.close()

@@ -28,7 +28,7 @@ package struct SQLiteDatabase: StorePlace {
 
     /// Whether the database has a user.
     package func hasUsers() throws(StoreError) -> Bool {
-        try self.readOnly { try $0.first(prepared: "select 1 from user limit 1") { _ in true } ?? false }
+        try self.readOnly { try $0.exists("select 1 from user limit 1") }
     }
 
     package func open(_ keyring: Keyring, _ options: StoreOptions) throws(StoreError) -> any Store {
@@ -67,7 +67,7 @@ package struct SQLiteDatabase: StorePlace {
     /// Inspects the database, and throws once `copy` is interrupted.
     func inspect(_ copy: RunningCopy) throws(StoreError) -> StoreInspection {
         let (damage, applied, moved, tallies) = try self.readOnly(copy) { db in
-            let damage = try db.all(prepared: "pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
+            let damage = try db.all("pragma quick_check(10)") { $0.text(0) }.filter { $0 != "ok" }
             // A damaged database has no schema to compare.
             if damage.isEmpty { try SchemaComparison.check(db, Migration.all) }
             let applied = try Schema.applied(db)

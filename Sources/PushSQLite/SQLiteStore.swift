@@ -104,7 +104,7 @@ package final class SQLiteStore: Store {
             self.writer.willHold(reader)
             // SQLite opens its files with the first read. Read now, while descriptors are free;
             // later, clients may use them all.
-            _ = try reader.read { try $0.first(prepared: "select 1 from user limit 1") { _ in true } }
+            _ = try reader.read { try $0.exists("select 1 from user limit 1") }
             return reader
         } catch {
             throw StoreError(opening: self.path, error)

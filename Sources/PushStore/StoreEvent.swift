@@ -88,8 +88,7 @@ package struct StoreReport: Sendable, Hashable {
         package var times: TimeHistogram
 
         package init(writes: Int, times: TimeHistogram) {
-            self.writes = writes
-            self.times = times
+            (self.writes, self.times) = (writes, times)
         }
     }
 
@@ -110,8 +109,7 @@ package struct StoreReport: Sendable, Hashable {
         package let freeBytes: Int
 
         package init(bytes: Int, freeBytes: Int) {
-            self.bytes = bytes
-            self.freeBytes = freeBytes
+            (self.bytes, self.freeBytes) = (bytes, freeBytes)
         }
     }
 

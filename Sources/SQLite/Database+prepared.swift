@@ -27,10 +27,7 @@ extension Database {
         decode: (borrowing DirectRow) throws -> Result
     ) throws -> [Result] {
         var results: [Result] = []
-        try self.bound(sql, values).forEach { row in
-            results.append(try decode(row))
-            return true
-        }
+        try self.each(prepared: sql, values: values) { results.append(try decode($0)) }
         return results
     }
 
@@ -43,7 +40,7 @@ extension Database {
     /// Calls `body` with each row of a statement that is compiled once.
     package func each(
         prepared sql: String,
-        _ values: any Bindable...,
+        values: [any Bindable] = [],
         body: (borrowing DirectRow) throws -> Void
     ) throws {
         try self.bound(sql, values).forEach { row in
@@ -52,25 +49,50 @@ extension Database {
         }
     }
 
-    /// Calls `body` with each row of a composed statement, which it compiles at each call.
-    package func each(_ statement: SQL, body: (borrowing DirectRow) throws -> Void) throws {
-        let compiled = try self.makeStatement(sql: statement.text)
+    /// Calls `body` with each row of a statement whose text varies; it is compiled at each call.
+    package func each(composed sql: SQL, body: (borrowing DirectRow) throws -> Void) throws {
+        let compiled = try self.makeStatement(sql: sql.text)
         try withExtendedLifetime(compiled) {
-            try compiled.rows(statement.arguments).forEach { row in
+            try compiled.rows(sql.arguments).forEach { row in
                 try body(row)
                 return true
             }
         }
     }
 
-    /// All rows of a composed statement, decoded.
-    package func all<Result>(_ statement: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
+    /// All rows of a statement whose text varies, decoded.
+    package func all<Result>(composed sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
         var results: [Result] = []
-        try self.each(statement) { results.append(try decode($0)) }
+        try self.each(composed: sql) { results.append(try decode($0)) }
         return results
     }
 
     private func bound(_ sql: String, _ values: [any Bindable]) throws -> DirectRow {
         try self.cachedStatement(sql: sql).rows(values)
+    }
+}
+
+/// Statements with their values in their text, which are compiled once, too.
+extension Database {
+    /// Runs a statement that writes; returns how many rows it changed.
+    @discardableResult
+    package func run(_ sql: SQL) throws -> Int {
+        try self.bound(sql.text, sql.arguments).forEach { _ in true }
+        return self.changesCount
+    }
+
+    /// The first row, decoded; `nil` if there is none.
+    package func first<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> Result? {
+        try self.bound(sql.text, sql.arguments).map(decode)
+    }
+
+    /// Whether the statement has a row.
+    package func exists(_ sql: SQL) throws -> Bool { try self.first(sql) { _ in true } ?? false }
+
+    /// All rows, decoded.
+    package func all<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
+        var results: [Result] = []
+        try self.each(prepared: sql.text, values: sql.arguments) { results.append(try decode($0)) }
+        return results
     }
 }

@@ -1,4 +1,4 @@
-/// A part of a statement with the values of its parameters, for statements that are composed.
+/// A statement, or a part of one, with the values of its parameters.
 ///
 /// An interpolated value becomes a parameter, and an interpolated `SQL` a part of the text.
 package struct SQL: ExpressibleByStringInterpolation, Sendable {
@@ -21,7 +21,10 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         fileprivate var text = ""
         fileprivate var arguments: [any Bindable] = []
 
-        package init(literalCapacity: Int, interpolationCount: Int) {}
+        package init(literalCapacity: Int, interpolationCount: Int) {
+            self.text.reserveCapacity(literalCapacity + interpolationCount)
+            self.arguments.reserveCapacity(interpolationCount)
+        }
 
         package mutating func appendLiteral(_ literal: String) {
             self.text += literal
@@ -49,8 +52,8 @@ package struct SQL: ExpressibleByStringInterpolation, Sendable {
         }
 
         /// A text that is part of the statement, and never a value from outside.
-        package mutating func appendInterpolation(sql text: String) {
-            self.text += text
+        package mutating func appendInterpolation(sql text: some CustomStringConvertible) {
+            self.text += text.description
         }
     }
 }

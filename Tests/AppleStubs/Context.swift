@@ -32,6 +32,8 @@ var clients: [PushClient] { fatalError() }
 var store: PushClient.Store { fatalError() }
 var item: NotificationItem { fatalError() }
 var id: Int64 { fatalError() }
+var storedKeys: Data { fatalError() }
+var sender: String { fatalError() }
 var request: UNNotificationRequest { fatalError() }
 
 func show(_ text: String) {}

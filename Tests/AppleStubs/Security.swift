@@ -16,6 +16,10 @@ public final class SecTrust: Hashable {
 }
 
 public final class SecCertificate {}
+public final class SecAccessControl {}
+public struct SecAccessControlCreateFlags: Sendable {
+    public static let privateKeyUsage = SecAccessControlCreateFlags()
+}
 public final class SecKey {}
 
 public let errSecSuccess: OSStatus = 0
@@ -40,6 +44,12 @@ public func SecKeyCopyExternalRepresentation(_ key: SecKey, _ error: UnsafeMutab
     nil
 }
 public func SecKeyCopyAttributes(_ key: SecKey) -> NSDictionary? { nil }
+public func SecAccessControlCreateWithFlags(
+    _ allocator: AnyObject?,
+    _ protection: CFString,
+    _ flags: SecAccessControlCreateFlags,
+    _ error: UnsafeMutablePointer<AnyObject?>?
+) -> SecAccessControl? { nil }
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus { 0 }
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus { 0 }

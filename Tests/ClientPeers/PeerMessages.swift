@@ -15,8 +15,15 @@ package struct PeerRequest: Sendable {
     package var query: String { String(self.target.dropFirst(self.path.count + 1)) }
 
     /// The parts of the request that a server signs.
-    package var signed: SignedRequest {
-        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
+    package func signed(nonce: String?) -> SignedRequest {
+        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token, nonce: nonce)
+    }
+
+    /// The request with another nonce, as a proxy may have sent it.
+    package func asking(_ nonce: String) -> PeerRequest {
+        let mine = ResponseVerifier.acceptSignature(coverage: .account, nonce: nonce)
+        let fields = self.fields.merging(["accept-signature": mine]) { $1 }
+        return PeerRequest(method: self.method, target: self.target, fields: fields, body: self.body)
     }
 
     package init(method: String, target: String, fields: [String: String], body: String) {
@@ -82,7 +89,7 @@ package struct PeerAnswer: Sendable {
 
     /// Creates the server's own answer: with the echo and, if there is a key and the request asks
     /// for a signature, signed. Without an account it is the answer of a server of the previous
-    /// version.
+    /// version. With a time it is that of a server that repeats no nonce.
     package init(
         to request: PeerRequest,
         status: Int = 200,
@@ -91,7 +98,7 @@ package struct PeerAnswer: Sendable {
         key: SigningKey? = nil,
         account: String? = Self.account,
         coverage: SignatureCoverage? = nil,
-        created: Date = Date()
+        created: Date? = nil
     ) {
         self.init(status: status, fields: fields, body: body)
         if !body.isEmpty { self["Content-Type"] = self["Content-Type"] ?? "application/json; charset=utf-8" }
@@ -107,11 +114,11 @@ package struct PeerAnswer: Sendable {
                 status: status,
                 validator: self[status == 304 ? "ETag" : "Content-Digest"] ?? "",
                 account: self["Sealpost-Account"],
-                request: request.signed,
+                request: request.signed(nonce: created == nil ? asked.nonce : nil),
                 coverage: coverage ?? (account == nil ? .exchange : asked.coverage),
                 label: asked.label,
                 key: key,
-                created: created
+                created: created ?? Date()
             )
         else { return }
         self["Signature-Input"] = signature.input

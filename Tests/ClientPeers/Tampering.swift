@@ -169,6 +169,22 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
 
     package static let key = SigningKey()
 
+    /// Asks for the notification 7, once. Expects the interference, or the answer if the client
+    /// cannot notice the change.
+    package func expectVerdict(of client: PushClient, pinning key: SigningKey?) async throws {
+        guard let kind = key == nil ? self.echoed : self.signed else {
+            let item = try await client.notification(7)
+            #expect(item.date == nil)
+            if self.signed == nil { #expect(item.value.payload == .string("secret")) }
+            return
+        }
+        let found = await interference { try await client.notification(7) }
+        #expect(found?.kind == kind)
+        #expect(found?.path == "/api/notifications/7")
+        // The description has neither the body nor a captive portal's address.
+        #expect(found?.description.contains(/secret|Hotel|room/) == false)
+    }
+
     /// Answers for the notification 7, with this change.
     package func script(signing key: SigningKey?) -> PeerScript {
         { request, _ in

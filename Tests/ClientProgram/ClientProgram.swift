@@ -8,10 +8,14 @@ import PushClient
 ///     nothing                           the empty process, with its memory
 ///     fetch SERVER FOLDER ID LIMIT      one notification as in an extension, with the memory
 ///     show SERVER FOLDER ID LIMIT       the same as a notification, with its badge
+///     open SERVER FOLDER ID LIMIT KEYS SENDER NOW
+///                                       an end-to-end payload, with the processor's milliseconds and the
+///                                       memory
 ///     sync SERVER FOLDER                the number of notifications after a sync
 ///     advise SERVER FOLDER              the advice for a fetch that fails
 ///     sign-out SERVER FOLDER            whether the server has ended the session
 ///     work SERVER KEY FOLDER NAME SEED  random steps until it is killed
+///     phone SERVER NAME PASSWORD HANDLE an app that standard input tells of pushes
 @main struct ClientProgram {
     struct Usage: Error {}
 
@@ -30,6 +34,13 @@ import PushClient
             let memory = try Memory()
             print(await Self.show(Array(arguments[2...])))
             print(try memory.peak())
+        case "open" where arguments.count == 9:
+            _ = await Self.open(["http://127.0.0.1:1", arguments[3] + "/none", "1", "1"] + arguments[6...])
+            let memory = try Memory()
+            // POSIX's clock counts a million in a second.
+            let start = clock()
+            let opened = await Self.open(Array(arguments[2...]))
+            print(opened, Double(clock() - start) / 1000, try memory.peak(), separator: "\n")
         case "advise" where arguments.count == 4: print(await Self.advise(arguments[2], folder: arguments[3]))
         case "sync" where arguments.count == 4:
             let client = try Self.client(arguments[2], folder: arguments[3], limit: 1 << 20)
@@ -40,6 +51,9 @@ import PushClient
         case "work" where arguments.count == 7:
             let worker = try Worker(Array(arguments[2...]))
             while true { try await worker.step() }
+        case "phone" where arguments.count == 6:
+            let (server, handle) = (try Self.url(arguments[2]), arguments[5])
+            try await Phone(server, name: arguments[3], password: arguments[4], handle: handle).run()
         default: throw Usage()
         }
     }
@@ -84,6 +98,24 @@ extension ClientProgram {
         return shown.withLock { "\($0.body.utf8.count) \($0.badge.map(String.init) ?? "none")" }
     }
 
+    /// The length of an opened text.
+    fileprivate static func open(_ arguments: [String]) async -> String {
+        do {
+            guard let id = Int64(arguments[2]), let limit = Int(arguments[3]), let now = TimeInterval(arguments[6]),
+                let stored = Data(base64Encoded: arguments[4])
+            else { throw Usage() }
+            let keys = try DeviceKeys(stored: stored)
+            let client = try Self.client(arguments[0], folder: arguments[1], limit: limit) { options in
+                options.deviceKeyID = keys.key.id
+                options.now = { Date(timeIntervalSince1970: now) }
+            }
+            let item = try await client.notification(id).value
+            return try await "\(client.openPayload(of: item, with: keys, from: [arguments[5]]).payload.bytes.count)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
     fileprivate static func advise(_ server: String, folder: String) async -> String {
         do {
             _ = try await Self.client(server, folder: folder, limit: 1 << 20).notification(1)
@@ -93,11 +125,18 @@ extension ClientProgram {
         }
     }
 
-    private static func client(_ server: String, folder: String, limit: Int) throws -> PushClient {
-        PushClient(
+    private static func client(
+        _ server: String,
+        folder: String,
+        limit: Int,
+        _ change: (inout PushClient.Options) -> Void = { _ in }
+    ) throws -> PushClient {
+        var options = PushClient.Options(testing: [], timeout: .seconds(12), answerLimit: limit)
+        change(&options)
+        return PushClient(
             server: try Self.url(server),
             credentials: .token("t", account: "alice"),
-            options: .init(testing: [], timeout: .seconds(12), answerLimit: limit),
+            options: options,
             store: .folder(URL(fileURLWithPath: folder), key: Self.key)
         )
     }

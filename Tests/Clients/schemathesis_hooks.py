@@ -106,6 +106,11 @@ def point(_=None):
     return "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4"
 
 
+def device_key(_=None):
+    file = pathlib.Path(__file__).parent.parent.parent / "docs/evidence/vectors/end-to-end.json"
+    return json.loads(file.read_text())["devices"]["phone"]["key"]
+
+
 def password(names):
     """Returns a function that makes an acceptable password of a text: at most 256 bytes, neither
     a user's name nor a common password."""
@@ -133,6 +138,8 @@ def complete(id, case):
     for member in ("App", "Apps"):
         fill(body, member, lambda _: "default")
     fill(body, "Environment", lambda _: "production")
+    if id == "setDeviceKey":
+        fill(body, "Key", device_key)
     # Otherwise hardly any precondition would hold.
     fill(case.headers, "If-Match", lambda text: dice.choice([text, "*", "*"]))
     # With strict handling the server refuses members that the schema does not name; schemathesis adds some.

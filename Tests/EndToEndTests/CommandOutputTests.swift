@@ -38,7 +38,10 @@ import Testing
         #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
         _ = try await self.run("user add bob --no-password")
         let users = try await self.run("user list")
-        let shape = ["Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "LastPush", "LastFetch"]
+        let shape = [
+            "Name", "Role", "Apps", "Tags", "CreatedAt", "Disabled", "HasPassword", "RequiresEncryption", "LastPush",
+            "LastFetch",
+        ]
         #expect(users.map(self.names) == [shape, shape])
         #expect(try await self.run("user remove alice") == [.object([.init("Name", .string("alice"))])])
         let token = try #require(try await self.run("token create bob --expires-in 60").first)
@@ -84,6 +87,10 @@ import Testing
         _ = try await self.run("user add alice --no-password")
         #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
         #expect(try await self.run("user enable alice").first?["Disabled"] == .bool(false))
+        let required = try await self.run("user encryption alice required")
+        #expect(required.first?["RequiresEncryption"] == .bool(true))
+        let optional = try await self.run("user encryption alice optional")
+        #expect(optional.first?["RequiresEncryption"] == .bool(false))
         let changed = try await self.run("user passwd alice --password-stdin", input: "correct horse\n")
         #expect(changed.first?["Name"] == .string("alice") && changed.first?["HasPassword"] == .bool(true))
         #expect(try await self.run("user code alice").map(self.names) == [["Code", "ExpiresAt", "Scopes"]])

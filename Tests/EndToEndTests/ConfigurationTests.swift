@@ -357,6 +357,15 @@ import Testing
             "senders: {x: {type: webpush, subject: a, allowedHosts: ['*'], allowPrivateAddresses: true}}",
             "senders.x.allowPrivateAddresses: must be false with \"*\" in allowedHosts"
         ),
+        (
+            "senders: {x: {type: webpush, subject: a, placeholder: {title: Clinic}}}",
+            "senders.x.placeholder.page: is missing"
+        ),
+        (
+            "senders: {x: {type: webpush, subject: a, placeholder: {page: 'http://a.example'}}}",
+            "senders.x.placeholder.page: must be an https URL of at most 500 bytes"
+        ),
+        ("senders: {x: {type: webpush, subject: a, placeholder: {text: a}}}", "placeholder.text: is not known here"),
         ("senders: {x: {type: webpush, subject: a, connections: 0}}", "senders.x.connections: must be a whole number"),
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
@@ -497,6 +506,16 @@ import Testing
         fcm.allowedHosts = ["sts.example"]
         let yaml = "senders: {x: {type: fcm, credentials: metadata, projectID: p, allowedHosts: [sts.example]}}"
         #expect(try self.load(yaml).senders[Platform("x")] == .fcm(fcm))
+    }
+
+    @Test func thePlaceholderOfAPageHasItsTexts() throws {
+        let placeholder = "{page: 'https://a.example/#{id}', title: A}"
+        let yaml = "senders: {web: {type: webpush, subject: a, placeholder: \(placeholder)}}"
+        guard case .webPush(let sender)? = try self.load(yaml).senders[Platform("web")] else {
+            Issue.record("no sender")
+            return
+        }
+        #expect(sender.placeholder == WebPushPlaceholder(page: "https://a.example/#{id}", title: "A"))
     }
 
     @Test func oneFolderHasAllFilesThatTheServerMakes() throws {

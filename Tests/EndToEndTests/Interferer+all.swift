@@ -4,10 +4,10 @@ extension Interferer {
     /// Proxies that users of these products set up. The short list is for machines with only some
     /// of the products.
     static let all: [Interferer] =
-        Site.hasAllProxies ? table : [caches[0], meddlers[1], meddlers[3], portals[0]]
+        Site.hasAllProxies ? caches + meddlers + portals + harmless : [caches[0], meddlers[1], meddlers[3], portals[0]]
 
     /// All proxies. `scripts/sealpost_e2e/interferers.py` tests other clients with them, too.
-    static let table = caches + meddlers + portals + harmless
+    static let table = caches + meddlers + portals + harmless + wires
 
     // MARK: - Kept answers
 
@@ -104,6 +104,38 @@ extension Interferer {
             trust == .signatures ? .interference([.signature]) : .belief
         },
     ]
+
+    // MARK: - Bytes
+
+    /// The changes of `scripts/proxies/wire-answers.py`.
+    static let wires: [Interferer] =
+        wires("1.0 unframed chunks bytes extensions shuffled blanks fields pieces foreign") { _, _ in .truth }
+        + wires(
+            "digest-twice signature-twice input-twice zeros key components label created nonce no-nonce algorithm "
+                + "account 206 299",
+            unsigned
+        )
+        + wires("fewer") { _, trust in trust == .signatures ? .interference([.insufficientCoverage]) : .truth }
+        + wires("404") { _, trust in .interference([trust == .signatures ? .signature : .unexpectedBody]) }
+        + wires("script") { _, trust in .interference([trust == .signatures ? .signature : .notJSON]) }
+        + wires("longer") { _, _ in .interference([.truncated]) }
+        + wires("echo-twice echo-zero echo-number echo-other") { _, _ in .interference([.wrongEcho]) }
+        + wires("page-403 page-404 page-410 page-421 page-429 page-502 page-503 page-504 page-511") { _, _ in
+            .interference([.missingEcho])
+        }
+        + wires("redirect-300 redirect-301 redirect-303 redirect-307 redirect-308") { _, _ in
+            .interference([.redirect])
+        }
+        + wires("hang-up reset garbage") { _, _ in .offline }
+
+    private static func wires(
+        _ changes: String,
+        _ findings: @escaping @Sendable (Call, Trust) -> Finding
+    ) -> [Interferer] {
+        changes.split(separator: " ").map {
+            Interferer(["wire-answers.py"], how: String($0), sign: .ofItself, findings: findings)
+        }
+    }
 
     // MARK: - No harm
 

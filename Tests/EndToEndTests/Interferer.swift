@@ -21,6 +21,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         case interference(Set<Interference.Kind>)
         /// The answer is wrong, and no client can notice without signatures.
         case belief
+        /// There was no answer.
+        case offline
     }
 
     /// The evidence in `curl`'s output that the proxy really does the harm.
@@ -37,6 +39,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         case lacks(String)
         /// An answer with these words in its fields.
         case shows(String)
+        /// None: the proxy itself checks that it changes the answer.
+        case ofItself
     }
 
     let layers: [Site.Layer]

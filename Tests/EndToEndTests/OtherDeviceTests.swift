@@ -13,7 +13,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {
     private static let token = String(repeating: "ab", count: 32)
 
-    /// Runs the product with looks of APNs, FCM and streams.
+    /// Runs the product with looks of all senders.
     private func withLooks(
         envelope: AppleEnvelope = .alert(AlertPlaceholder()),
         _ body: @escaping @Sendable (Stack) async throws -> Void
@@ -28,6 +28,10 @@ import Testing
             if case .fcm(var fcm) = $0.senders[Platform("fcm")] {
                 fcm.lookInterval = 10
                 $0.senders[Platform("fcm")] = .fcm(fcm)
+            }
+            if case .wns(var wns) = $0.senders[Platform("wns")] {
+                wns.lookInterval = 10
+                $0.senders[Platform("wns")] = .wns(wns)
             }
         } _: { stack in
             try await body(stack)
@@ -53,8 +57,8 @@ import Testing
     }
 
     private func id(_ push: PushSimulators.ReceivedPush) throws -> Int64 {
-        let text = push.text.split(separator: "\"secureId\":\"").last?.prefix { $0 != "\"" }
-        return try #require(text.flatMap { Int64($0) }, "\(push.text)")
+        let text = try #require(push.text.firstMatch(of: /secureId[^0-9]+([0-9]+)/)?.1, "\(push.text)")
+        return try #require(Int64(text))
     }
 
     enum Change: CaseIterable, Sendable {
@@ -111,14 +115,17 @@ import Testing
         }
     }
 
-    /// A provider could otherwise count what a user reads.
+    /// A provider could otherwise count what a user reads, also by the connection or the access
+    /// token.
     @Test func providersSeeTheBytesOfANotificationButForItsID() async throws {
         try await self.withLooks(envelope: .background) { stack in
             let (phone, tablet) = (try await self.client(stack), try await self.client(stack))
             try await phone.register(platform: "apns", handle: Self.token)
             try await tablet.register(platform: "fcm", handle: "fcm-token")
+            let laptop = try await self.client(stack)
+            try await laptop.register(platform: "wns", handle: stack.providers.wns.makeChannel())
             let id = try await self.post(stack, #","Priority":"normal""#)
-            let pushes = [stack.providers.apns.pushes, stack.providers.fcm.pushes]
+            let pushes = [stack.providers.apns.pushes, stack.providers.fcm.pushes, stack.providers.wns.pushes]
             for log in pushes { _ = try await log.acceptedPush(1, within: .seconds(30)) }
             let request = try stack.request("PATCH", "/api/notifications/\(id)", body: #"{"Read":true}"#)
             #expect(try await stack.send(request).status == 200)
@@ -131,14 +138,18 @@ import Testing
         }
     }
 
-    /// All that a provider sees, with ids as numbers of a form, and times to the day.
+    /// All that a provider sees, without ids, and with times as their lengths.
     private func form(_ push: PushSimulators.ReceivedPush) throws -> [String] {
-        let id = try self.id(push)
-        let body = push.text.replacing("\"\(id)\"", with: "\"id\"").replacing(/"ttl":"[0-9]+s"/, with: "ttl")
-        let fields = ["apns-push-type", "apns-priority", "apns-topic"].map { push.request.header($0) ?? "none" }
-        let lengths = ["apns-id", "apns-collapse-id", "apns-expiration"].map {
-            "\(push.request.header($0)?.count ?? 0)"
+        let id = try self.id(push).description
+        let body = push.text.replacing(id, with: "id").replacing(/"ttl":"[0-9]+s"/, with: "ttl")
+        let fields = push.request.headers.map { field in
+            switch field.name.lowercased() {
+            case "apns-id", "apns-collapse-id", "apns-expiration", "x-wns-ttl": "\(field.name) \(field.value.count)"
+            // An id has up to 16 digits.
+            case "content-length": "\(field.name) \((Int(field.value) ?? 0) - id.count)"
+            default: "\(field.name): \(field.value)"
+            }
         }
-        return [push.request.path, body] + fields + lengths
+        return ["\(push.request.connection)", push.request.path, body] + fields
     }
 }

@@ -45,23 +45,31 @@ import Testing
                 }
             }
 
-            // A client without stored data has nothing to show.
-            for call in Interferer.Call.allCases {
-                let outcome = try await visit.outcome(
-                    of: call,
-                    visit.signedInClient(),
-                    mayAsk: !interferer.needsNoDaemon
-                )
-                switch interferer.findings(call, trust) {
-                case .truth: #expect(outcome == .fresh, "\(call)")
-                case .belief: #expect(outcome == .wrong, "\(call)")
-                case .interference(let kinds):
-                    guard case .interference(let kind) = outcome else {
-                        Issue.record("\(call): \(outcome)")
-                        continue
-                    }
-                    #expect(kinds.contains(kind), "\(call)")
-                }
+            try await self.expectFindings(of: interferer, trust, visit)
+        }
+    }
+
+    /// The changes share a daemon, since each stays only as long as its proxy.
+    @Test(arguments: Interferer.Trust.allCases)
+    func eachChangeOfAnAnswersBytesIsNamed(trust: Interferer.Trust) async throws {
+        try await Visit.run(trust) { visit in
+            for interferer in Interferer.wires {
+                try await visit.site.replaceProxies(with: interferer.layers)
+                try await self.expectFindings(of: interferer, trust, visit)
+            }
+        }
+    }
+
+    /// Expects what a client without stored data, which has nothing to show, says of each call.
+    private func expectFindings(of interferer: Interferer, _ trust: Interferer.Trust, _ visit: Visit) async throws {
+        for call in Interferer.Call.allCases {
+            let outcome = try await visit.outcome(of: call, visit.signedInClient(), mayAsk: !interferer.needsNoDaemon)
+            let what = "\(interferer.testDescription), \(call): \(outcome)"
+            switch interferer.findings(call, trust) {
+            case .truth: #expect(outcome == .fresh, "\(what)")
+            case .belief: #expect(outcome == .wrong, "\(what)")
+            case .offline: #expect(outcome == .offline, "\(what)")
+            case .interference(let kinds): #expect(kinds.contains { outcome == .interference($0) }, "\(what)")
             }
         }
     }
@@ -151,6 +159,7 @@ extension Interferer.Sign {
                 #expect(own.values(name).count == 1, "\(own.head)")
                 #expect(other.values(name).isEmpty, "\(other.head)")
             }
+        case .ofItself: break
         case .shows(let words):
             let head = try await site.curl(path, options: plain).head + "\r\n"
             #expect(head.contains(words))

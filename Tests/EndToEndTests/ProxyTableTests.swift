@@ -32,6 +32,7 @@ import Testing
                     switch interferer.findings(call, trust) {
                     case .truth: "truth"
                     case .belief: "belief"
+                    case .offline: "offline"
                     case .interference(let kinds): self.text(kinds.map(\.rawValue).sorted())
                     }
                 findings["\(call) \(trust)"] = text

@@ -10,13 +10,15 @@ import Testing
 struct Site: Sendable {
     enum Proxy: String, Sendable {
         case nginx, haproxy, varnish, squid
+        /// `scripts/proxies/wire-answers.py`.
+        case wire
 
         /// The text that the proxy prints when it listens.
         var notice: String {
             switch self {
             case .nginx: "epoll"
             case .haproxy: "Loading success"
-            case .varnish: "Listening"
+            case .varnish, .wire: "Listening"
             case .squid: "Accepting reverse-proxy"
             }
         }

@@ -16,6 +16,8 @@ struct Visit: Sendable {
         /// The client returns a stored value, though it stored none.
         case cached
         case interference(Interference.Kind)
+        /// There was no answer.
+        case offline
         case failed(String)
     }
 
@@ -117,6 +119,8 @@ struct Visit: Sendable {
                 let devices = try await self.site.curl("/api/register", port: self.site.daemon.port)
                 return devices.body.contains("\"Id\":\"\(id)\"") ? .fresh : .wrong
             }
+        } catch is URLError {
+            return .offline
         } catch {
             return self.kind(of: error).map(Outcome.interference) ?? .failed("\(error)")
         }

@@ -46,6 +46,32 @@ import Testing
         #expect(try answer.refusal() == (status == 304 ? .wrongComponents : .badSignature))
     }
 
+    /// Only the request's own nonce makes the clock irrelevant.
+    @Test(
+        arguments: [
+            ("n", "n", nil), (nil, "n", .stale), ("n", nil, .stale), ("other", "n", .badSignature),
+            ("n", "N", .badSignature),
+        ] as [(String?, String?, SignatureFailure.Reason?)]
+    )
+    func ofAllNoncesOnlyTheRequestsOwnReplacesTheClock(
+        signed: String?,
+        asked: String?,
+        refusal: SignatureFailure.Reason?
+    ) throws {
+        func request(_ nonce: String?) -> SignedRequest {
+            SignedRequest(method: "GET", path: "/a", query: "b", token: "20817", nonce: nonce)
+        }
+        for status in [200, 304] {
+            var answer = try SampleAnswer.signed(status: status, body: "", for: request(signed))
+            answer.request = request(asked)
+            for now in [SampleKey.now - 1e9, SampleKey.now + 1e9] { #expect(try answer.refusal(now: now) == refusal) }
+            // Without a nonce the clock decides, as with servers that know none.
+            #expect(try answer.refusal() == (refusal == .stale ? nil : refusal))
+            answer["signature-input"] = answer["signature-input"].replacing("nonce=\"other\"", with: "nonce=\"n\"")
+            if signed == "other" { #expect(try answer.refusal() == .badSignature) }
+        }
+    }
+
     private static let request = SignedRequest(method: "GET", path: "/a", query: "b", token: "20817")
 
     @Test(arguments: ["20818", "", "020817", "20817, 20817", "20817\n\"etag\": 1", "é"])

@@ -24,6 +24,18 @@ import Testing
         #expect(try SignatureRequest(acceptSignature: ["sig=\(Self.list)"]).coverage == .answer)
     }
 
+    /// A server that knows no nonce chooses `sig1`, or `sig0` without account ids.
+    @Test(arguments: ["n", String(repeating: "n", count: 64), #"a "quoted\text""#])
+    func theNonceIsReadAndAnEarlierServerGetsARequestWithoutIt(nonce: String) throws {
+        let field = ResponseVerifier.acceptSignature(coverage: .account, otherwise: .exchange, nonce: nonce)
+        let first = try SignatureRequest(acceptSignature: [field])
+        #expect(first.label == "sig" && first.nonce == nonce && first.coverage == .account)
+        let second = try SignatureRequest(acceptSignature: [field.replacing("nonce=", with: "later=")])
+        #expect(second.label == "sig1" && second.nonce == nil && second.coverage == .account)
+        let third = try SignatureRequest(acceptSignature: [field.replacing("sealpost-account", with: "later")])
+        #expect(third.label == "sig0" && third.nonce == nil && third.coverage == .exchange)
+    }
+
     @Test(arguments: [
         #""content-digest" "@status" "mytoken";req"#, #""mytoken";req "content-digest" "@status""#,
         #""@status" "@method";req "content-digest" "mytoken";req"#,
@@ -72,7 +84,9 @@ import Testing
         #"sig=("@status" "content-digest" "mytoken";req;sf)"#, #"sig=("@status" "content-digest" "mytoken";req=?0)"#,
         #"sig=("@status" "content-digest" "mytoken";req;req)"#, #"sig=("@status" "content-digest" "MyToken";req)"#,
         #"sig=(@status "content-digest" "mytoken";req)"#, #"sig=("@status";req "content-digest" "mytoken";req)"#,
-        "sig=\(Self.list);alg=\"hmac-sha256\"", "sig=\(Self.list);nonce=\"n\"", "sig=\(Self.list);tag=\"t\"",
+        "sig=\(Self.list);alg=\"hmac-sha256\"", "sig=\(Self.list);nonce=n", "sig=\(Self.list);nonce",
+        "sig=\(Self.list);nonce=\"\"", "sig=\(Self.list);nonce=\"\(String(repeating: "n", count: 65))\"",
+        "sig=\(Self.list);nonce=\"a\";nonce=\"a\"", "sig=\(Self.list);tag=\"t\"",
         "sig=\(Self.list);expires", "sig=\(Self.list);keyid=k", "sig=\(Self.list);keyid=\"a\";keyid=\"b\"",
         "sig=\(Self.list), sig=\(Self.list)", "sig=\(Self.list),", "Sig=\(Self.list)",
         "\(String(repeating: "a", count: 65))=\(Self.list)", "sig=\(Self.list);keyid=\"ü\"",

@@ -8,42 +8,21 @@ import Testing
 /// An impostor between the app and the server, which answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
     /// The field's value until the account is known.
-    private static let acceptSignature = ResponseVerifier.acceptSignature(
-        keyID: Tampering.key.id,
-        coverage: .account,
-        otherwise: .exchange
-    )
-
-    @Test(arguments: Tampering.all)
-    func tamperedAnswerIsDetectedByItsEcho(tampering: Tampering) async throws {
-        try await ProtocolPeer.run(tampering.script(signing: nil)) { peer, client in
-            guard let kind = tampering.echoed else { return }
-            let found = await interference { try await client.notification(7) }
-            #expect(found?.kind == kind)
-            #expect(found?.path == "/api/notifications/7")
-            // The description has neither the body nor a captive portal's address.
-            #expect(found?.description.contains(/secret|Hotel|room/) == false)
-            #expect(peer.requests.count == 1)
-        }
+    private static func acceptSignature(_ nonce: String) -> String {
+        ResponseVerifier.acceptSignature(
+            keyID: Tampering.key.id,
+            coverage: .account,
+            otherwise: .exchange,
+            nonce: nonce
+        )
     }
 
-    @Test(arguments: Tampering.all)
-    func tamperedAnswerIsDetectedByItsSignature(tampering: Tampering) async throws {
-        let options = PushClient.Options(testing: [Tampering.key.publicKey])
-        try await ProtocolPeer.run(tampering.script(signing: Tampering.key), options: options) { peer, client in
-            let found = await interference { try await client.notification(7) }
-            #expect(found?.kind == tampering.signed)
-            #expect(peer.requests.count == 1)
-        }
-    }
-
-    @Test(arguments: Tampering.harmless, [nil, Tampering.key])
-    func harmlessChangeIsAccepted(tampering: Tampering, key: SigningKey?) async throws {
+    @Test(arguments: Tampering.all + Tampering.harmless, [nil, Tampering.key])
+    func eachChangeOfAnAnswerHasItsVerdict(tampering: Tampering, key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
-        try await ProtocolPeer.run(tampering.script(signing: key), options: options) { _, client in
-            let item = try await client.notification(7)
-            #expect(item.value.payload == .string("secret"))
-            #expect(item.date == nil)
+        try await ProtocolPeer.run(tampering.script(signing: key), options: options) { peer, client in
+            try await tampering.expectVerdict(of: client, pinning: key)
+            #expect(peer.requests.count == 1)
         }
     }
 
@@ -137,8 +116,38 @@ import Testing
             let found = await interference { try await client.notification(7) }
             #expect(found?.kind == .insufficientCoverage)
             #expect(found?.seen?.contains(#"over ("@status" "content-digest" "mytoken";req)"#) == true)
-            let asked = peer.requests.first?.fields["accept-signature"]
-            #expect(asked == Self.acceptSignature)
+            let asked = try #require(peer.requests.first?.fields["accept-signature"])
+            let nonce = try #require(try SignatureRequest(acceptSignature: [asked]).nonce)
+            #expect(asked == Self.acceptSignature(nonce))
+        }
+    }
+
+    /// Each request has a nonce of its own, whose signature is valid whatever the device's clock
+    /// says; another request's nonce is not.
+    @Test(arguments: [-34_560_000.0, 34_560_000.0])
+    func theNonceReplacesTheClock(offset: TimeInterval) async throws {
+        var options = PushClient.Options(testing: [Tampering.key.publicKey])
+        options.now = { Date() + offset }
+        try await ProtocolPeer.run(
+            { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key)) },
+            options: options
+        ) { peer, client async throws in
+            for _ in 0..<2 { #expect(try await client.notification(7).value.id == 7) }
+            let nonces = peer.requests.compactMap {
+                try? SignatureRequest(acceptSignature: [$0.fields["accept-signature"] ?? ""]).nonce
+            }
+            #expect(Set(nonces).count == 2)
+            #expect(nonces.allSatisfy { $0.utf8.count == 22 })
+            peer.play { request, _ in
+                .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key, created: Date()))
+            }
+            let late = await interference { try await client.notification(7) }
+            #expect(late?.kind == .wrongClock)
+            peer.play { request, _ in
+                .answer(PeerAnswer(to: request.asking("another"), body: Samples.item(7), key: Tampering.key))
+            }
+            let foreign = await interference { try await client.notification(7) }
+            #expect(foreign?.kind == .signature)
         }
     }
 

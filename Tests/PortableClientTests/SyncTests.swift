@@ -38,6 +38,20 @@ import Testing
         }
     }
 
+    /// End-to-end payloads are bound to their app, so the server must not choose one.
+    @Test func aClientWithADeviceKeyNamesItAndItsApp() async throws {
+        for app in [nil, "clinic"] {
+            var options = PushClient.Options(testing: [], app: app)
+            options.deviceKeyID = "k"
+            try await ProtocolPeer.run(Self.server(1).script, options: options) { peer, client in
+                _ = try await client.sync()
+                #expect(
+                    peer.requests.map(\.target) == ["/api/notifications?limit=500&key=k&app=\(app ?? "default")"]
+                )
+            }
+        }
+    }
+
     @Test func changesAreMerged() async throws {
         let server = Self.server(5)
         try await ProtocolPeer.run(server.script) { _, client in

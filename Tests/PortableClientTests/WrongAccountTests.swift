@@ -208,7 +208,8 @@ import Testing
             try await client.markRead(7)
             try await client.markRead(7)
             let known = try #require(peer.requests.last?.fields["accept-signature"])
-            #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account))
+            let nonce = try SignatureRequest(acceptSignature: [known]).nonce
+            #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account, nonce: nonce))
             // No later answer can weaken this.
             peer.play(Self.script(nil))
             let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }

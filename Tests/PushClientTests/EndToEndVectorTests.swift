@@ -71,6 +71,68 @@ import Testing
         }
     }
 
+    private func client(_ store: PushClient.Store, app: String? = nil) throws -> PushClient {
+        var options = PushClient.Options(testing: [], app: app)
+        options.now = { [now] in now }
+        let url = try #require(URL(string: "http://127.0.0.1:1"))
+        return PushClient(server: url, credentials: .token("t", account: "alice"), options: options, store: store)
+    }
+
+    private func item(_ id: Int64, _ payload: String) -> NotificationItem {
+        NotificationItem(id: id, payload: .string(payload), isRead: false, createdAt: self.now, expiresAt: self.now)
+    }
+
+    @Test func aMessageUnderAnotherNotificationIsRefusedAlsoAfterARestart() async throws {
+        let keys = try self.keys(self.device("phone"))
+        for vector in try self.file.list("replays") {
+            let folder = try TemporaryFolder()
+            let store = PushClient.Store.folder(URL(fileURLWithPath: folder.path), key: SymmetricKey(size: .bits256))
+            let name = try vector.text("name")
+            for step in try vector.list("steps") {
+                let item = self.item(Int64(try #require(step["id"]?.integer)), try step.text("payload"))
+                let results = try await self.client(store).openPayloads(of: [item], with: keys, from: self.senders)
+                let verdict: String
+                switch results[0] {
+                case .success: verdict = "opened"
+                case .failure(let reason): verdict = reason.rawValue
+                }
+                #expect(try verdict == step.text("verdict"), "\(name)")
+            }
+        }
+    }
+
+    @Test func theItemsOfAListAreOpenedInTheirOrder() async throws {
+        let keys = try self.keys(self.device("phone"))
+        let payloads = try self.file.list("payloads").map { try $0.text("payload") }
+        let texts = [payloads[0], "clear", payloads[0], payloads[1]]
+        let items = zip(1..., texts).map { self.item($0, $1) }
+        let client = try self.client(.memory)
+        let results = try await client.openPayloads(of: items, with: keys, from: self.senders)
+        #expect(results.map { (try? $0.get()) == nil } == [false, true, true, false])
+        await #expect(throws: UnreadablePayload.notEncrypted) {
+            try await client.openPayload(of: items[1], with: keys, from: self.senders)
+        }
+        await #expect(throws: UnreadablePayload.replayed) {
+            try await client.openPayload(of: items[2], with: keys, from: self.senders)
+        }
+        let other = try self.client(.memory, app: "other")
+        await #expect(throws: UnreadablePayload.unreadable) {
+            try await other.openPayload(of: items[0], with: keys, from: self.senders)
+        }
+    }
+
+    @Test func theMessagesThatWereSentFirstAreForgottenBeyondTheLimit() {
+        var seen = SeenMessages()
+        for number in (0...SeenMessages.maximumCount).reversed() {
+            _ = seen.admit("\(number)", sentAt: self.now + TimeInterval(number), of: Int64(number))
+        }
+        seen.shrink()
+        var read = SeenMessages(bytes: seen.bytes)
+        #expect(read.admit("0", sentAt: self.now, of: 7).isNew)
+        #expect(read.admit("1", sentAt: self.now, of: 7) == (1, false))
+        #expect(SeenMessages(bytes: seen.bytes.dropLast()).bytes == SeenMessages().bytes)
+    }
+
     @Test(arguments: names) func aDeviceKeyHasItsFingerprint(name: String) throws {
         let device = try self.device(name)
         let key = try DeviceKey(device.text("key"))

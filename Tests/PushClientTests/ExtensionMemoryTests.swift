@@ -25,6 +25,8 @@ import Testing
     private struct Case {
         let name: String
         var command = "fetch"
+        /// Further arguments of the command.
+        var arguments: [String] = []
         let outcome: String
         let script: ScriptedPeer.Script
     }
@@ -70,6 +72,27 @@ import Testing
         },
     ]
 
+    /// A payload of 5,000 bytes, with the wrapped keys of two more devices.
+    private static func endToEnd() throws -> Case {
+        let file = try VectorFile("end-to-end")
+        let phone = try #require(file.json["devices"]?["phone"])
+        let sender = try #require(file.json["sender"]).text("public")
+        let secrets = try ["signingPrivate", "agreementPrivate"].compactMap {
+            EndToEndText.bytes(Substring(try phone.text($0)).utf8, count: 32)
+        }
+        let stored = Data(secrets.joined()) + Data(try phone.text("key").utf8)
+        let now = Int(try file.json.time("now").timeIntervalSince1970)
+        let payload = try file.list("payloads")[4].text("payload")
+        return Case(
+            name: "the server, with an end-to-end payload",
+            command: "open",
+            arguments: [stored.base64EncodedString(), sender, "\(now)"],
+            outcome: "5002"
+        ) { request, _ in
+            .answer(PeerAnswer(to: request, body: Samples.item(7, payload)))
+        }
+    }
+
     @Test func aFetchTakesNoMoreThanEightMebibytes() async throws {
         let nothing = try await Self.memory(ChildProcess.clientProgram(["nothing"]).end())
         let folder = try TemporaryFolder()
@@ -79,17 +102,19 @@ import Testing
             for answerLimit in [256 << 10, PushClient.Options(testing: []).answerLimit] {
                 try account.change { $0.put(Self.cachedItem(7, Self.payload)) }
                 #expect(try account.read().index.entries.count == Self.count)
-                for sample in Self.cases {
+                for sample in [try Self.endToEnd()] + Self.cases {
                     peer.play(sample.script)
                     let arguments = [sample.command, peer.url.absoluteString, folder.path, "7", "\(answerLimit)"]
-                    let ended = try await ChildProcess.clientProgram(arguments).end()
+                    let ended = try await ChildProcess.clientProgram(arguments + sample.arguments).end()
                     let memory = try Self.memory(ended)
-                    let outcome = ended.output.split(separator: "\n").first.map(String.init)
+                    let lines = ended.output.split(separator: "\n").map(String.init)
+                    let outcome = lines.first
                     #expect(outcome == sample.outcome, "\(sample.name), \(answerLimit)")
                     #expect(memory - nothing <= Self.bound, "\(sample.name), \(answerLimit)")
                     print(
                         "\(sample.name): \(memory - nothing) KiB above the empty process, with \(Self.count) cached and \(answerLimit) bytes taken"
                     )
+                    if lines.count > 2 { print("\(sample.name): \(lines[1]) ms of the processor") }
                 }
             }
         }

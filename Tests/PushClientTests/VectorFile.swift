@@ -53,6 +53,7 @@ struct VectorExchange {
     let path: String
     let query: String?
     let token: String
+    let nonce: String?
     let condition: String?
     var status: Int
     var fields: [(name: String, value: String)]
@@ -65,6 +66,7 @@ struct VectorExchange {
         self.path = try request.text("path")
         self.query = request["query"]?.text
         self.token = try request.text("token")
+        self.nonce = request["nonce"]?.text
         self.condition = request["condition"]?.text
         self.status = try #require(answer["status"]?.integer)
         self.fields = try answer.list("fields").map { field in
@@ -81,7 +83,7 @@ struct VectorExchange {
     }
 
     var signed: SignedRequest {
-        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token)
+        SignedRequest(method: self.method, path: self.path, query: self.query, token: self.token, nonce: self.nonce)
     }
 
     func message(body: [UInt8]? = nil, request: SignedRequest? = nil) -> SignedMessage {
@@ -97,7 +99,7 @@ struct VectorExchange {
             let pair = part.split(separator: "=", maxSplits: 1)
             return URLQueryItem(name: String(pair[0]), value: pair.count > 1 ? String(pair[1]) : "")
         }
-        request.tag = self.condition
+        (request.tag, request.nonce) = (self.condition, self.nonce)
         request.isSignIn = self.method == "POST" && self.path == Paths.sessions
         #expect(request.percentEncodedQuery == self.query)
         return request

@@ -230,7 +230,9 @@ import Testing
         // The clock advances as soon as the second push is leased.
         let now: @Sendable () -> Date = {
             let isLeased = reader.withLock { reader in
-                (try? reader.deliveries(of: second, after: 0, limit: 1))?.first?.state == .sending
+                let values: [StoredValue] = [.integer(second.rawValue), .integer(0), .integer(1)]
+                let found: [DeliveryEntry]? = try? reader.all(SQLiteReader.deliveries, values)
+                return found?.first?.state == .sending
             }
             return isLeased ? clock.now + 10 : clock.now
         }

@@ -34,7 +34,9 @@ import Testing
             self.lane = SharedLane(settings, inFlight: 1000, logger: logger)
             status.watch(self.lane)
             let limits = try #require(fixture.store.limits)
-            self.exchange = LimitExchange(store: limits, limits: [status], logger: logger) { fixture.now }
+            self.exchange = LimitExchange(store: limits, status: status, servers: ServerCount(), logger: logger) {
+                fixture.now
+            }
         }
 
         var pause: Pause? { self.lane.withLock { $0.pause } }
@@ -44,7 +46,7 @@ import Testing
         func send(_ outcome: SendOutcome) {
             self.lane.withLock { state in
                 if state.pause == nil {
-                    state.endLease([.direct: [self.push]], now: self.fixture.now)
+                    state.endLease([.direct: [self.push]])
                 } else {
                     state.endLease(probe: self.push)
                 }

@@ -175,8 +175,14 @@ private func subscription(
             priority: priority,
             sharedCollapseID: "topic_-1"
         )
-        return try WebPushRequest(tokens: tokens, content: WebPushContent(AlertPolicy()), timeout: .seconds(9))
-            .make(push, to: WebPushSubscription(push.handle), now: Samples.now)
+        let placeholder = try #require(WebPushPlaceholder(page: "https://page.example/"))
+        let request = WebPushRequest(
+            tokens: tokens,
+            content: WebPushContent(AlertPolicy()),
+            appleContent: WebPushContent(AlertPolicy(), placeholder: placeholder),
+            timeout: .seconds(9)
+        )
+        return try request.make(push, to: WebPushSubscription(push.handle), now: Samples.now)
     }
 
     @Test func theHeadersAreExactlyThese() throws {
@@ -207,6 +213,17 @@ private func subscription(
     ])
     func onlyMicrosoftGetsACachePolicyHeader(endpoint: String, left: TimeInterval, expected: String?) throws {
         #expect(try self.request(endpoint, expiresIn: left).header("x-wns-cache-policy") == expected)
+    }
+
+    @Test(arguments: [
+        ("https://web.push.apple.com/QD1", true), ("https://WEB.push.apple.com:443/QD1", true),
+        ("https://fcm.googleapis.com/x", false), ("https://updates.push.services.mozilla.com/x", false),
+        ("https://evilpush.apple.com/x", false),
+    ])
+    func onlySafariGetsAPlaceholder(endpoint: String, isDeclarative: Bool) throws {
+        let request = try self.request(endpoint)
+        #expect((request.body.count > 230) == isDeclarative)
+        #expect(request.header("content-type") == "application/octet-stream")
     }
 
     /// RFC 8292 section 2: the origin has neither a path nor a default port.
@@ -339,6 +356,13 @@ private func subscription(
         #expect(try error { _ in } == nil)
         #expect(try error { $0.allowedHosts = [] } == "allowedHosts: missing")
         #expect(try error { $0.allowedHosts = ["*."] }?.hasPrefix("allowedHosts: must be") == true)
+        #expect(
+            try error {
+                for member in AlertMember.allCases { $0.alerts.allowed[member] = [String(repeating: "\\", count: 100)] }
+                let ids = String(repeating: "{id}", count: 100)
+                $0.placeholder = WebPushPlaceholder(page: "https://page.example/\(ids)")
+            }?.hasPrefix("placeholder: must be shorter") == true
+        )
         #expect(try error { $0.subject = "me" }?.hasPrefix("subject: must be mailto:") == true)
     }
 }

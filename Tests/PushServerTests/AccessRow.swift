@@ -111,7 +111,7 @@ struct AccessRow: Sendable {
             own: 204,
             foreign: 404,
             missing: 404,
-            body: #"{"Key":"sealpost-key.1"}"#
+            body: #"{"Key":"\#(DeviceKeyFixture.text)"}"#
         ),
         "GET /api/keys": AccessRow(resource: .nothing, own: 200),
         "POST /api/devices/{id}/test": AccessRow(

@@ -57,8 +57,15 @@ import Testing
         }
         #expect(try tag(7, at: 5) == #""7-u5""#)
         #expect(try tag(7, isRead: true, at: 5, account: AccountID(text: "me")) == #""7-r5-me""#)
-        let longest = try tag(.max, at: .min, account: AccountID(text: String(repeating: "a", count: 22)))
-        #expect(longest.utf8.count <= NotificationTag.maximumBytes)
+        let account = AccountID(text: String(repeating: "a", count: 22))
+        var longest = NotificationTag(
+            id: try #require(NotificationID(rawValue: .max)),
+            account: account,
+            isRead: false,
+            createdAt: Date(milliseconds: .min)
+        )
+        longest.deviceKey = Array(account.text.utf8)
+        #expect(longest.entityTag.description.utf8.count <= NotificationTag.maximumBytes)
     }
 
     // MARK: If-None-Match

@@ -62,6 +62,45 @@ import Testing
         #expect(marked["Payload"]?.text == Self.payload([7]))
     }
 
+    /// A cache that compares tags only must not give a device the wrapped key of another.
+    @Test func theEntityTagDiffersByDeviceKey() async throws {
+        let fixture = try await ServerFixture()
+        let path = try await fixture.post(Self.order(Self.payload(1...2)))
+        let number = path.split(separator: "/").last ?? ""
+        for target in ["\(path)?", "\(Paths.notifications)?limit=10&", "\(Paths.notifications)?ids=\(number)&"] {
+            let targets = ["\(target)key=\(Self.id(1))", "\(target)key=\(Self.id(2))", "\(target)key=x", target]
+            var tags: [String] = []
+            for target in targets {
+                let response = try await fixture.send(.get, target, user: "bob")
+                tags.append(try #require(response.fields[.eTag], "\(response.text)"))
+            }
+            // Another text than a key's id gets the answer without wrapped keys.
+            #expect(Set(tags).count == 3 && tags[2] == tags[3], "\(tags)")
+            for (index, target) in targets.enumerated() {
+                for (other, tag) in tags.enumerated() {
+                    let response = try await fixture.send(.get, target, user: "bob", headers: [("If-None-Match", tag)])
+                    let isSame = tags[index] == tags[other]
+                    #expect(response.status == (isSame ? .notModified : .ok), "\(target) \(tag)")
+                }
+            }
+        }
+    }
+
+    @Test func aChangeExpectsTheTagOfItsDeviceKey() async throws {
+        let fixture = try await ServerFixture()
+        let path = try await fixture.post(Self.order(Self.payload(1...2)))
+        let own = "\(path)?key=\(Self.id(1))"
+        func change(_ method: HTTPRequest.Method, _ target: String, _ tag: String) async throws -> Response {
+            let body = method == .patch ? #"{"Read":true}"# : ""
+            return try await fixture.send(method, target, user: "bob", headers: [("If-Match", tag)], body: body)
+        }
+        let tag = try #require(try await fixture.send(.get, own, user: "bob").fields[.eTag])
+        try await change(.patch, path, tag).expectProblem(.preconditionFailed)
+        let next = try #require(try await change(.patch, own, tag).fields[.eTag])
+        try await change(.delete, own, tag).expectProblem(.preconditionFailed)
+        #expect(try await change(.delete, own, next).status == .noContent)
+    }
+
     @Test func listsAndReadOncePayloadsAreCutToo() async throws {
         let fixture = try await ServerFixture()
         let clear = #"sealpost-e2e, "quoted""#
@@ -109,6 +148,7 @@ import Testing
         Self.payload([1, 1]), "\(Self.payload([1]))x", Self.payload([1]).replacing("kk", with: "k+"),
         Self.payload([1], front: Self.front.replacing("1795000000", with: "later")),
         Self.payload([1], front: Self.front.replacing("1795000000", with: "17950000000")),
+        Self.payload([1], front: Self.front.replacing("1795000000", with: "0795000000")),
         Self.payload([1], front: Self.front.replacing(".Y29", with: "..Y29")),
         Self.payload([1], front: Self.front.replacing(Self.sender, with: "s")),
         Self.payload([1], front: Self.front.replacing("Y29", with: "Y 9")),
@@ -132,6 +172,30 @@ import Testing
         #expect(statuses == [400, 201])
     }
 
+    @Test func aUserWhoRequiresEncryptionGetsNoOtherPayload() async throws {
+        let fixture = try await ServerFixture()
+        func require(_ isRequired: Bool, by user: String) async throws -> Response {
+            let body = #"{"RequiresEncryption":\#(isRequired)}"#
+            return try await fixture.send(.patch, Paths.user("bob"), user: user, body: body)
+        }
+        try await require(true, by: "paul").expectProblem(.forbidden)
+        #expect(try await require(true, by: "ada").status == .noContent)
+        let clear = #"{"Payload":"clear","To":["username:bob"]}"#
+        for (target, body) in [("", clear), ("?to_tag=bob", #""clear""#)] {
+            try await fixture.send(.post, Paths.notifications + target, user: "paul", body: body)
+                .expectProblem(.encryptionRequired, "bob")
+        }
+        try await fixture.send(.post, Paths.notifications, user: "bob", body: #""clear""#)
+            .expectProblem(.encryptionRequired, "bob")
+        let batch = #"{"Notifications":[\#(clear),\#(Self.order(Self.payload([1])))]}"#
+        let outcomes = try await fixture.send(.post, "\(Paths.notifications)/batch", user: "paul", body: batch).json
+        let elements = try Self.elements(outcomes["Outcomes"])
+        #expect(elements.map { $0["Status"]?.integer } == [400, 201])
+        #expect(elements[0]["Problem"]?["type"]?.text == "urn:sealpost:problem:encryption-required")
+        #expect(try await require(false, by: "ada").status == .noContent)
+        _ = try await fixture.post(clear)
+    }
+
     // MARK: Keys
 
     @Test func aDeviceSetsItsKeyAndASenderGetsIt() async throws {
@@ -139,30 +203,87 @@ import Testing
         let alice = try await fixture.storage.user("alice")
         let device = try await fixture.storage.addDevice(of: alice, handle: "aa", tags: ["news"])
         let path = Paths.deviceKey(device.description)
-        let response = try await fixture.send(.put, path, body: #"{"Key":"sealpost-key.1.x_-"}"#)
+        let key = DeviceKeyFixture.text
+        let response = try await fixture.send(.put, path, body: #"{"Key":"\#(key)"}"#)
         #expect(response.status == .noContent)
         let session = try await fixture.send(.get, Paths.currentSession).json
         let account = try #require(session["Account"]?.text)
-        let devices = #"[{"Id":"\#(device)","Key":"sealpost-key.1.x_-"}]"#
+        let devices = #"[{"Id":"\#(device)","Key":"\#(key)"}]"#
         let expected = #"{"Users":[{"Name":"alice","Account":"\#(account)","Devices":\#(devices)}]}"#
         for expression in ["username:alice", "news", "news%20%26%26%20!beta"] {
             #expect(try await fixture.send(.get, "\(Paths.keys)?to=\(expression)", user: "paul").text == expected)
         }
         #expect(try await fixture.send(.get, Paths.keys, user: "paul").text == #"{"Users":[]}"#)
-        #expect(try await fixture.send(.get, Paths.register).text.contains(#""Key":"sealpost-key.1.x_-""#))
+        #expect(try await fixture.send(.get, Paths.register).text.contains(#""Key":"\#(key)""#))
+    }
+
+    /// Puts a key to a device of alice.
+    private func put(_ body: String, _ fixture: ServerFixture) async throws -> Response {
+        let device = try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "aa")
+        return try await fixture.send(.put, Paths.deviceKey(device.description), body: body)
     }
 
     @Test(arguments: [
         "{}", #"{"Key":null}"#, #"{"Key":7}"#, #"{"Key":"x"}"#, #"{"Key":"sealpost-key.1\u0000"}"#,
-        #"{"Key":"sealpost-key.ä"}"#, #"{"Key":"sealpost-key.\#(String(repeating: "x", count: 2036))"}"#,
+        #"{"Key":"sealpost-key.ä"}"#, #"{"Key":"sealpost-key.1.......\#(String(repeating: "x", count: 2036))"}"#,
     ])
     func anotherKeyIsRefused(body: String) async throws {
         let fixture = try await ServerFixture()
-        let device = try await fixture.storage.addDevice(of: fixture.storage.user("alice"), handle: "aa")
-        try await fixture.send(.put, Paths.deviceKey(device.description), body: body).expectProblem(
-            .invalidMember,
-            "Key"
+        try await self.put(body, fixture).expectProblem(.invalidMember, "Key")
+    }
+
+    /// Each is signed, so only the changed part is wrong.
+    private static let malformed: [(part: String, key: DeviceKeyFixture, fault: String)] = {
+        let point = DeviceKeyFixture.point
+        let spare = "\(point.dropLast())B"
+        // The last digits of a coordinate.
+        let off = "\(point.prefix(85))\(point.dropFirst(85).first == "A" ? "B" : "A")\(point.suffix(1))"
+        let zeros = String(repeating: "A", count: 87)
+        let form = "form"
+        return [
+            ("a later version", DeviceKeyFixture(start: "sealpost-key.2"), form),
+            ("a short account", DeviceKeyFixture(account: "A"), form),
+            (
+                "an account with another character", DeviceKeyFixture(account: String(repeating: "A", count: 21) + "+"),
+                form
+            ),
+            ("a short signing key", DeviceKeyFixture(signing: String(point.dropLast(2))), form),
+            ("an agreement key with unused bits", DeviceKeyFixture(agreement: spare), form),
+            ("a signing key that is not on the curve", DeviceKeyFixture(signing: off), "curve"),
+            ("an agreement key that is not on the curve", DeviceKeyFixture(agreement: off), "curve"),
+            ("a point of zeros", DeviceKeyFixture(agreement: zeros), "curve"),
+            ("a time with a leading zero", DeviceKeyFixture(time: "0795000000"), form),
+            ("a time with eleven digits", DeviceKeyFixture(time: "17950000000"), form),
+            ("a time that is not decimal", DeviceKeyFixture(time: "1e9"), form),
+            ("a part too many", DeviceKeyFixture(approvals: "."), form),
+            ("a cut approval", DeviceKeyFixture(approvals: String(repeating: "A", count: 107)), form),
+            (
+                "an approval with another character",
+                DeviceKeyFixture(approvals: String(repeating: "A", count: 107) + "+"), form
+            ),
+            ("too many approvals", DeviceKeyFixture(approvals: String(repeating: "A", count: 108 * 17)), form),
+        ]
+    }()
+
+    @Test(arguments: malformed.indices)
+    func aMalformedKeyIsRefused(index: Int) async throws {
+        let fixture = try await ServerFixture()
+        let (part, key, fault) = Self.malformed[index]
+        let response = try await self.put(#"{"Key":"\#(key.signed())"}"#, fixture)
+        #expect(response.status == .badRequest, "\(part)")
+        try response.expectProblem(.invalidMember, fault)
+    }
+
+    @Test func aKeyWithAnotherKeysSignatureIsRefused() async throws {
+        let fixture = try await ServerFixture()
+        let (key, other) = (DeviceKeyFixture.text, try DeviceKeyFixture(time: "1").signed())
+        let parts = key.split(separator: ".", omittingEmptySubsequences: false)
+        let swapped = (parts[..<6] + [other.split(separator: ".", omittingEmptySubsequences: false)[6], ""]).joined(
+            separator: "."
         )
+        try await self.put(#"{"Key":"\#(swapped)"}"#, fixture).expectProblem(.invalidMember, "signature")
+        let approved = key + String(repeating: "A", count: 108 * 2)
+        #expect(try await self.put(#"{"Key":"\#(approved)"}"#, fixture).status == .noContent)
     }
 
     @Test func anAudienceOfMoreThanAThousandDevicesIsRefusedWithWords() async throws {

@@ -129,8 +129,8 @@ import Testing
             _ = try await send("GET /api/notifications/{id}/recipients", "\(item)/recipients", user: "ada")
             _ = try await send("GET /api/notifications/{id}", item, user: "ada", [("If-Match", "\"x\"")])
             _ = try await send("PATCH /api/notifications/{id}", item, user: "ada", body: #"{"Read":true}"#)
-            for method in ["", #" "@method";req "@path";req "@query";req"#] {
-                let list = #"sig=("@status" "content-digest" "mytoken";req\#(method))"#
+            for rest in [")", #" "@method";req "@path";req "@query";req);nonce="n!""#] {
+                let list = #"sig=("@status" "content-digest" "mytoken";req\#(rest)"#
                 let signature = [("Accept-Signature", list)]
                 _ = try await send("GET /api/notifications/{id}", item, user: "ada", signature)
                 _ = try await send("GET /api/notifications", Paths.notifications, user: "ada", signature)

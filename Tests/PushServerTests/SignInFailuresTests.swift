@@ -24,7 +24,7 @@ import Testing
     private mutating func fail(_ account: UInt64, _ address: UInt64?) -> TimeInterval? {
         switch self.failures.begin(Self.attempt(account, address), now: self.now) {
         case .mayTry: nil
-        case .mustWait(let seconds, _, _): seconds
+        case .mustWait(let seconds, _): seconds
         }
     }
 
@@ -35,7 +35,7 @@ import Testing
         case .mayTry(let attempt):
             self.failures.succeed(attempt, now: self.now)
             return nil
-        case .mustWait(let seconds, _, _): return seconds
+        case .mustWait(let seconds, _): return seconds
         }
     }
 

@@ -28,7 +28,9 @@ import Testing
         by keys: SigningKeys? = nil,
         token: String = "1000",
         to line: (method: String, target: String)? = nil,
-        coverage: SignatureCoverage = .exchange
+        coverage: SignatureCoverage = .exchange,
+        nonce: String? = nil,
+        now: Date? = nil
     ) throws {
         let (method, target) = line ?? (fixture.requestLine.method, fixture.requestLine.target)
         let isEmpty = method == "HEAD" || [204, 304].contains(response.status.code)
@@ -40,13 +42,14 @@ import Testing
                 method: method,
                 path: parts[0],
                 query: parts.count > 1 ? parts[1] : nil,
-                token: token
+                token: token,
+                nonce: nonce
             )
         ) { name in
             response.fields.lines.filter { $0.name.canonicalName == name }.map(\.value)
         }
         let pinned = (keys ?? fixture.signingKeys).current.keys.map(\.key.publicKey)
-        try ResponseVerifier(keys: pinned, coverage: coverage).verify(message, now: fixture.clock.now)
+        try ResponseVerifier(keys: pinned, coverage: coverage).verify(message, now: now ?? fixture.clock.now)
         #expect(response.fields.lines.filter { $0.name == .cacheControl }.map(\.value) == ["no-store"])
         #expect(response.fields[.expires] == nil)
         #expect((response.fields[.contentDigest] == nil) == (response.status == .notModified))
@@ -263,6 +266,31 @@ import Testing
         try self.verify(before, of: fixture, coverage: .exchange)
     }
 
+    /// Each answer, also a 304 and a refusal, has the nonce of its request.
+    @Test func theSignatureHasTheNonceOfItsRequest() async throws {
+        let fixture = try await ServerFixture()
+        let asking = [
+            Self.asking[0],
+            ("Accept-Signature", ResponseVerifier.acceptSignature(coverage: .account, nonce: "a \"b\"")),
+        ]
+        let list = try await fixture.send(.get, "/api/notifications", headers: asking)
+        let tag = try #require(list.fields[.eTag])
+        let unchanged = try await fixture.send(.get, "/api/notifications", headers: asking + [("If-None-Match", tag)])
+        #expect(unchanged.status == .notModified)
+        for response in [list, unchanged] {
+            #expect(response.fields[.signatureInput]?.hasSuffix(#";nonce="a \"b\"""#) == true)
+            for now in [Date.distantPast, .distantFuture] {
+                let line = ("GET", "/api/notifications")
+                try self.verify(response, of: fixture, to: line, coverage: .account, nonce: "a \"b\"", now: now)
+                #expect(throws: SignatureFailure.self) {
+                    try self.verify(response, of: fixture, to: line, coverage: .account, nonce: "b", now: now)
+                }
+            }
+        }
+        let refused = try await fixture.send(.get, "/nothing", user: nil, headers: asking)
+        try self.verify(refused, of: fixture, coverage: .account, nonce: "a \"b\"", now: .distantPast)
+    }
+
     /// The server refuses before it does anything. The client must be able to trust the answer,
     /// and the server cannot sign this one.
     @Test(arguments: [
@@ -276,6 +304,7 @@ import Testing
             ("Accept-Signature", "sig=(\"@status\" \"content-digest\" \"mytoken\";req \"@authority\";req)"),
         ],
         [("MyToken", "1"), ("Accept-Signature", "((")],
+        [("MyToken", "1"), ("Accept-Signature", "\(ResponseVerifier.acceptSignature());nonce=\"\"")],
         [("Accept-Signature", ResponseVerifier.acceptSignature())],
     ])
     func anUnsupportedSignatureIsRefusedBeforeAnyEffect(headers: [(String, String)]) async throws {
@@ -346,6 +375,12 @@ import Testing
         let page = try Repository.text(of: "docs/http.md")
         let field = try #require(page.firstMatch(of: /```http\nAccept-Signature: (.*)\n```/)).output.1
         #expect(field.replacing("…", with: "key") == ResponseVerifier.acceptSignature(keyID: "key", coverage: .account))
+        let second = try #require(page.firstMatch(of: /```http\nAccept-Signature: (sig=.*;nonce=.*)\n```/)).output.1
+        let name = #""@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req"#
+        #expect(
+            second.replacing("…", with: name).replacing("KEY", with: "key")
+                == ResponseVerifier.acceptSignature(keyID: "key", coverage: .account, nonce: "NONCE")
+        )
     }
 
     @Test func anybodyMayReadThePublicKeys() async throws {

@@ -63,7 +63,7 @@ import Testing
     @Test func aUserIsShownWithoutTheHash() async throws {
         let response = try await self.fixture.send(.get, Paths.user("Alice"), user: "ada")
         let expected =
-            #"{"Name":"alice","Role":"device","Apps":["default"],"Tags":[],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false,"HasPassword":true,"LastPush":null,"LastFetch":null}"#
+            #"{"Name":"alice","Role":"device","Apps":["default"],"Tags":[],"CreatedAt":"2027-01-15T08:00:00Z","Disabled":false,"HasPassword":true,"RequiresEncryption":false,"LastPush":null,"LastFetch":null}"#
         #expect(response.text == expected)
     }
 
@@ -172,6 +172,7 @@ import Testing
     }
 
     @Test(arguments: [
+        (#"{"RequiresEncryption":"yes"}"#, "RequiresEncryption must"),
         (#"{"Disabled":1}"#, "Disabled must be true or false"), (#"{"Disabled":"true"}"#, "Disabled must"),
     ])
     func anInvalidChangeIsNamed(body: String, detail: String) async throws {

@@ -46,15 +46,19 @@ import Testing
     }
 
     @Test func aLineCreatesAUserOnceAndChangesTheNamedMembers() async throws {
-        let full = #"{"Name":"bea","Role":"publisher","Apps":["bank"],"Tags":["Role:Nurse"],"Disabled":true}"#
+        let full =
+            #"{"Name":"bea","Role":"publisher","Apps":["bank"],"Tags":["Role:Nurse"],"Disabled":true,"RequiresEncryption":true}"#
         #expect(try await self.apply(full) == [.added])
         let user = try #require(try await self.entry("bea"))
         #expect(user.role == .publisher && user.apps == [Self.bank] && user.isDisabled && !user.hasPassword)
+        #expect(user.requiresEncryption)
         #expect(user.tags.map(\.description) == ["role:nurse"])
         #expect(try await self.apply(full) == [.unchanged])
         #expect(try await self.apply(#"{"Name":"BEA"}"#) == [.unchanged])
-        let changed = try await self.apply(#"{"Name":"bea","Disabled":false,"Tags":[],"Role":"device"}"#)
-        #expect(changed == [.changed(["role device", "enabled", "tags"])])
+        let changed = try await self.apply(
+            #"{"Name":"bea","Disabled":false,"Tags":[],"Role":"device","RequiresEncryption":false}"#
+        )
+        #expect(changed == [.changed(["role device", "enabled", "encryption optional", "tags"])])
         let now = try #require(try await self.entry("bea"))
         #expect(now.role == .device && now.apps == [Self.bank] && !now.isDisabled && now.tags.isEmpty)
     }
@@ -122,6 +126,7 @@ import Testing
             let copy = try #require(try await elsewhere.reader.userEntry(named: user.name))
             #expect(copy.role == user.role && copy.apps == user.apps && copy.tags == user.tags)
             #expect(copy.isDisabled == user.isDisabled && copy.hasPassword == user.hasPassword)
+            #expect(copy.requiresEncryption == user.requiresEncryption)
             #expect(copy.name.description == user.name.description)
             let shown = String(decoding: UserLine.text(of: user, hash: nil), as: UTF8.self)
             #expect(!shown.contains("argon2id"))
@@ -146,6 +151,7 @@ import Testing
         (#"{"Name":"x","Apps":"bank"}"#, "Apps"),
         (#"{"Name":"x","Apps":["shop"]}"#, "shop"), (#"{"Name":"x","Tags":[1]}"#, "Tags"),
         (#"{"Name":"x","Tags":["a b"]}"#, "Tags"),
+        (#"{"Name":"x","RequiresEncryption":1}"#, "RequiresEncryption must be true or false"),
         (#"{"Name":"x","Tags":["username:y"]}"#, "only the server"), (#"{"Name":"x","Disabled":1}"#, "Disabled"),
         (#"{"Name":"x","PasswordHash":"secret"}"#, "PasswordHash"),
         (#"{"Name":"x","PasswordHash":null}"#, "PasswordHash"),

@@ -49,6 +49,7 @@ import Testing
         #expect(try await self.put(#"{"endpoint":"https://a"}"#, fixture, id: "two").status == .ok)
         let list = try await fixture.send(.get, Paths.register).text
         #expect(list.contains(#""Id":"two""#))
+        #expect(list.contains(#","ServerKey":"BKEY"}"#))
         #expect(!list.contains(#""Id":"one""#))
     }
 

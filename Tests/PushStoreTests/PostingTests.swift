@@ -40,7 +40,7 @@ import Testing
     init() throws {
         for (name, id) in [("alice", Int64(1)), ("bob", 2)] {
             let key = self.index.hash(try #require(Username(name)))
-            self.facts.users[key] = NamedUser(id: id, apps: id == 1 ? [.usual] : [])
+            self.facts.users[key] = NamedUser(id: id, apps: id == 1 ? [.usual] : [], requiresEncryption: false)
         }
     }
 

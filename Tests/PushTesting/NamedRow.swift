@@ -125,7 +125,7 @@ extension Optional: ColumnDecodable where Wrapped: ColumnDecodable {
 
 extension NamedRow {
     package static func fetchAll(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> [NamedRow] {
-        try db.all(SQL(sql: sql, arguments: arguments)) { NamedRow($0) }
+        try db.all(composed: SQL(sql: sql, arguments: arguments)) { NamedRow($0) }
     }
 
     package static func fetchOne(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> NamedRow? {
@@ -136,7 +136,7 @@ extension NamedRow {
 /// Queries of one column.
 extension ColumnDecodable {
     package static func fetchAll(_ db: Database, sql: String, arguments: [any Bindable] = []) throws -> [Self] {
-        try db.all(SQL(sql: sql, arguments: arguments)) { row in
+        try db.all(composed: SQL(sql: sql, arguments: arguments)) { row in
             guard let value = Self(column: NamedRow.value(0, of: row)) else { throw RowDecodingError() }
             return value
         }
@@ -151,7 +151,7 @@ extension ColumnDecodable {
 extension Database {
     /// Runs one statement with parameters.
     package func execute(sql: String, arguments: [any Bindable]) throws {
-        try self.each(SQL(sql: sql, arguments: arguments)) { _ in }
+        try self.each(composed: SQL(sql: sql, arguments: arguments)) { _ in }
     }
 }
 

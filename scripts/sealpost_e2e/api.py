@@ -3,12 +3,19 @@
 import base64
 import http.client
 import json
+import pathlib
 
 PASSWORD = "correct horse battery"
 
 
 class UnexpectedAnswer(http.client.HTTPException):
     """The daemon has answered with an unexpected status."""
+
+
+def device_key():
+    """A device key that the server accepts."""
+    vectors = pathlib.Path(__file__).resolve().parents[2] / "docs/evidence/vectors/end-to-end.json"
+    return json.loads(vectors.read_text())["devices"]["phone"]["key"]
 
 
 def basic(name, password=PASSWORD):

@@ -28,16 +28,16 @@ def report_medians(rounds, limits):
     return is_fine
 
 
-def steady_fetches(site, url, seconds, clients=8, rate=50):
-    """Requests at a fixed rate by h2load. Returns durations in seconds; ends the program at a failure."""
+def steady_requests(site, url, seconds, *options, clients=8, rate=50, status="200"):
+    """Requests at a fixed rate by h2load. Returns durations in seconds; ends the program at another status."""
     log = site.folder / "durations"
     processes.run(
         "h2load", "--h1", "--clients", clients, "--rps", rate, "--duration", seconds, "--log-file", log,
-        "-H", f"Authorization: {api.CREDENTIALS}", url,
+        "-H", f"Authorization: {api.CREDENTIALS}", *options, url,
     )
     rows = [line.split("\t") for line in log.read_text().splitlines()]
     log.unlink()
-    if (failed := sum(row[1] != "200" for row in rows)) or len(rows) < clients * rate * seconds * 0.9:
+    if (failed := sum(row[1] != status for row in rows)) or len(rows) < clients * rate * seconds * 0.9:
         raise SystemExit(f"{failed} of {len(rows)} good requests failed")
     return [int(row[2]) / 1e6 for row in rows]
 

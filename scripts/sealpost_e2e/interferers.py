@@ -4,7 +4,7 @@ The clients for Android and for browsers are tested against this table, the Swif
 compares the two with the output of `python3 -m sealpost_e2e.interferers`.
 
 A finding is the result that a client must report for a call: `TRUTH`, all is well; a set, one of these interferences; `BELIEF`,
-the answer is wrong, and only a signature can show it.
+the answer is wrong, and only a signature can show it. `OFFLINE` stands among the interferences: there was no answer.
 """
 
 import json
@@ -20,8 +20,8 @@ from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
-TRUTH, BELIEF = "truth", "belief"
-NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy"}
+TRUTH, BELIEF, OFFLINE = "truth", "belief", "offline"
+NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy", "wire": "Listening"}
 # Longer than the buffers of a proxy, and incompressible.
 LONG = "secret " + random.Random(1).randbytes(16_000).hex()
 
@@ -117,7 +117,23 @@ HARMLESS = [
     Interferer(("haproxy-strip.cfg",), "^etag$", lambda call, signed: TRUTH),
     Interferer(("nginx-gzip.conf",), "", lambda call, signed: TRUTH),
 ]
-ALL = CACHES + MEDDLERS + PORTALS + HARMLESS
+WIRES = [
+    Interferer(("wire-answers.py",), how, finding)
+    for finding, hows in (
+        (lambda call, signed: TRUTH, "1.0 unframed chunks bytes extensions shuffled blanks fields pieces foreign"),
+        (unsigned, "digest-twice signature-twice input-twice zeros key components label created nonce no-nonce algorithm account 206 299"),
+        (lambda call, signed: {"insufficientCoverage"} if signed else TRUTH, "fewer"),
+        (seen("signature", "unexpectedBody"), "404"),
+        (seen("signature", "notJSON"), "script"),
+        (always("truncated"), "longer"),
+        (always("wrongEcho"), "echo-twice echo-zero echo-number echo-other"),
+        (always("missingEcho"), " ".join(f"page-{status}" for status in (403, 404, 410, 421, 429, 502, 503, 504, 511))),
+        (always("redirect"), " ".join(f"redirect-{status}" for status in (300, 301, 303, 307, 308))),
+        (always(OFFLINE), "hang-up reset garbage"),
+    )
+    for how in hows.split()
+]
+ALL = CACHES + MEDDLERS + PORTALS + HARMLESS + WIRES
 
 
 class Chain:

@@ -5,12 +5,12 @@ import ssl
 from sealpost_e2e import processes
 
 
-def make_certificate(folder):
-    """A self-signed certificate for localhost and its key: `certificate.pem` and `key.pem`."""
+def make_certificate(folder, *names):
+    """A self-signed certificate for localhost and more names, and its key: `certificate.pem` and `key.pem`."""
     certificate, key = folder / "certificate.pem", folder / "key.pem"
     processes.run(
         "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", 2,
-        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", certificate,
+        "-subj", "/CN=localhost", "-addext", "subjectAltName=" + ",".join(f"DNS:{name}" for name in ("localhost", *names)), "-keyout", key, "-out", certificate,
     )
     return certificate, key
 

@@ -15,8 +15,9 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CLIENT = ROOT / "Clients/java"
-sys.path.append(str(ROOT / "scripts"))
+sys.path += [str(ROOT / "scripts"), str(ROOT / "Clients/python")]
 
+from sealpost import end_to_end
 from sealpost_e2e import api, listening, processes, receiver, rig, tls
 
 PROGRAM = pathlib.Path(os.environ.get("SEALPOST_PROGRAM", ROOT / ".build/debug/sealpost"))
@@ -63,15 +64,21 @@ class JavaTests(unittest.TestCase):
         for _ in range(3):
             device = api.ask(connection, "POST", "/api/register", credentials=api.basic("carol"))
             api.ask(connection, "PUT", f"/api/register/{device}", {"Platform": "stream", "Tags": ["three"]}, api.basic("carol"))
+        # The last one has keys for end-to-end encryption.
+        account = api.ask(connection, "GET", "/api/sessions/current", credentials=api.basic("carol"))["Account"]
+        self.agreement = end_to_end.SenderKey.generate()._private
+        text = end_to_end.device_key(account, end_to_end.SenderKey.generate()._private, self.agreement, 1_700_000_000)
+        api.ask(connection, "PUT", f"/api/devices/{device}/key", {"Key": text}, api.basic("carol"))
+        self.device_key = end_to_end.DeviceKey(text)
         self.key = api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"][0]["x"]
         connection.close()
         return server, token
 
-    def received(self, server, name):
+    def received(self, server, name, key=""):
         """The payloads in a user's list, with their numbers."""
         connection, payloads, cursor = server.connect(), collections.Counter(), ""
         while True:
-            page = api.ask(connection, "GET", f"/api/notifications?limit=500{cursor}", credentials=api.basic(name))
+            page = api.ask(connection, "GET", f"/api/notifications?limit=500{key}{cursor}", credentials=api.basic(name))
             payloads.update(item["Payload"] for item in page["Notifications"])
             cursor = f"&cursor={page['Cursor']}"
             if not page["More"]:
@@ -98,11 +105,11 @@ class JavaTests(unittest.TestCase):
                 self.assertIn(name, archive.namelist())
 
     def test_calls_vectors_and_webhooks(self):
-        self.run_tests("CallTests", "VectorTests", "WebhookTests", SEALPOST_VECTORS=str(ROOT / "docs/evidence/vectors"))
+        self.run_tests("CallTests", "EndToEndTests", "VectorTests", "WebhookTests", SEALPOST_VECTORS=str(ROOT / "docs/evidence/vectors"))
 
     def test_the_real_server_gets_each_notification_once(self):
         server, token = self.serve(EVENTS_KEEP="7d")
-        proxy = listening.LossyProxy(server.port)
+        proxy, sender = listening.LossyProxy(server.port), end_to_end.SenderKey.generate()
         self.addCleanup(proxy.close)
         with tempfile.TemporaryDirectory() as folder:
             certificate, key = tls.make_certificate(pathlib.Path(folder))
@@ -112,11 +119,15 @@ class JavaTests(unittest.TestCase):
                     "ServerTests", SEALPOST_SERVER=f"http://127.0.0.1:{server.port}", SEALPOST_PROXY=f"http://127.0.0.1:{proxy.port}",
                     SEALPOST_MANY=str(MANY), SEALPOST_TOKEN=token, SEALPOST_KEY=self.key, SEALPOST_TLS_SERVER=f"https://localhost:{secure.port}",
                     SEALPOST_CERTIFICATE=str(certificate), SEALPOST_PASSWORD=api.PASSWORD,
+                    SEALPOST_SENDER=sender.pem().decode(),
                 )
         self.assertGreater(proxy.cuts, 40)
         expected = [f"single {number}" for number in range(200)] + [f"many {number}" for number in range(MANY)]
         self.assertEqual(self.received(server, "bob"), collections.Counter(expected))
         self.assertEqual(self.received(server, "carol")["once"], 1)
+        [payload] = [text for text in self.received(server, "carol", f"&key={self.device_key.id}") if text.startswith("sealpost-e2e.")]
+        opened, _ = end_to_end.open_payload(payload, self.device_key, self.agreement, [sender.text])
+        self.assertEqual(opened, '"only for carol \u00fc"')
 
     def test_messages_of_a_real_server_are_verified(self):
         server = rig.Rig(PROGRAM, "publisher")
@@ -153,6 +164,7 @@ class JavaTests(unittest.TestCase):
         imports = "".join(f"import {name};\n" for name in ["sealpost.backend.*", *IMPORTS])
         folder = self.folder / "guide"
         folder.mkdir()
+        (folder / "sender.pem").write_bytes(end_to_end.SenderKey.generate().pem())
         (folder / "hook.secret").write_text("whsec_" + "A" * 32)
         (folder / "Guide.java").write_text(
             f"{imports}class Guide {{ public static void main(String[] arguments) throws Exception {{\n{body}\n}} }}"
@@ -167,6 +179,7 @@ class JavaTests(unittest.TestCase):
         self.assertIn("port ", text, text or process.stderr.read())
         self.assertRegex(text, r"notification \d+ reaches 1 users on 0 devices\n")
         self.assertRegex(text, r"sent \d+\nrefused: unknown-user\n")
+        self.assertRegex(text, r"\[carol: first \S{22}\], store \d+\nthe app trusts \S{87}\n")
         request = urllib.request.Request(f"http://127.0.0.1:{text.split()[-1]}/", b"{}", {"webhook-id": "m"})
         with self.assertRaises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(request)

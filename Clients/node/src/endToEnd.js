@@ -1,16 +1,19 @@
 // End-to-end encryption; docs/end-to-end.md in Sealpost's repository defines the form.
 
 import {
-  createCipheriv, createDecipheriv, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync,
-  randomBytes, sign, verify,
+  createCipheriv, createDecipheriv, createECDH, createHash, createHmac, createPrivateKey, createPublicKey, diffieHellman, randomBytes,
+  sign, verify,
 } from 'node:crypto';
 
 const PAYLOAD = 'sealpost-e2e.1.1', KEY = 'sealpost-key.1';
 /** The characters of an id, a point, a signature and a device's entry. */
 const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
 const MAXIMUM_DEVICES = 1000;
-/** How long a device's HPKE context is reused, in milliseconds: it costs two key agreements. */
-const CONTEXT_LIFETIME = 3_600_000;
+/**
+ * How long a device's HPKE context is reused, in milliseconds: it costs a key agreement. From half of
+ * it on each payload renews a few, so that none waits for all.
+ */
+const CONTEXT_LIFETIME = 3_600_000, EARLY_RENEWALS = 20;
 /** A payload can be scheduled 30 days ahead, and then waits 30 days: an older one is a replay. In seconds. */
 const LONGEST_LIFE = 61 * 86_400, CLOCK_SKEW = 86_400;
 /** Each key encrypts once. */
@@ -64,6 +67,23 @@ function pointOf(key) {
   return Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')]);
 }
 
+/** A new key of `createECDH`, which costs a third of a `KeyObject`. */
+function ephemeralKey() {
+  const key = createECDH('prime256v1');
+  key.generateKeys();
+  return key;
+}
+
+/**
+ * A new private key. `generateKeyPairSync` is not used: in Node 20 the collection of its job waits
+ * forever if it happens during an export of that key.
+ */
+export function generatedKey() {
+  const pair = ephemeralKey(), point = pair.getPublicKey(), d = pair.getPrivateKey();
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map(text);
+  return createPrivateKey({format: 'jwk', key: {kty: 'EC', crv: 'P-256', x, y, d: text(Buffer.concat([Buffer.alloc(32 - d.length), d]))}});
+}
+
 const signed = (purpose, body) => Buffer.from(`sealpost-${purpose}\n${body}`);
 const signatureOf = (key, purpose, body) => text(sign('sha256', signed(purpose, body), {key, dsaEncoding: 'ieee-p1363'}));
 
@@ -88,16 +108,16 @@ export class SenderKey {
   }
 
   static generate() {
-    return new SenderKey(generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey.export({format: 'pem', type: 'pkcs8'}));
+    return new SenderKey(generatedKey().export({format: 'pem', type: 'pkcs8'}));
   }
 
   pem() {
     return this.#key.export({format: 'pem', type: 'pkcs8'});
   }
 
-  /** The encapsulated key and the exporter secret for a device. */
-  context(recipient, info, ephemeral) {
-    return setupSender(this.#key, this.point, recipient, info, ephemeral);
+  /** The agreement of this key and a device's. */
+  shared({publicKey}) {
+    return diffieHellman({privateKey: this.#key, publicKey});
   }
 }
 
@@ -152,6 +172,8 @@ export class Pins {
 
   /** Accepts a device after somebody has compared its fingerprint. */
   trust(user, key) {
+    // Those of the client for browsers have only texts.
+    if (!(key instanceof DeviceKey)) throw new TypeError('the key is no DeviceKey of this package: make one of its text, new DeviceKey(text)');
     const pin = this.values[user.toLowerCase()] ??= {account: key.account, keys: {}};
     if (pin.account !== key.account) throw new TypeError(`the key is of another account than ${user}'s; forget the user first`);
     pin.keys[key.id] = {signing: text(key.signing), state: 'trusted'};
@@ -159,7 +181,9 @@ export class Pins {
 
   /** Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change. */
   distrust(user, key) {
-    this.values[user.toLowerCase()].keys[key].state = 'distrusted';
+    const pin = this.values[user.toLowerCase()]?.keys[key];
+    if (!pin) throw new TypeError(`no key with that id was seen of ${user}; \`key\` is the id in a change`);
+    pin.state = 'distrusted';
   }
 
   /** Forgets a user, for example one who was deleted and created again. */
@@ -226,6 +250,8 @@ export class Pins {
 export class Encryption {
   #changed;
   #contexts = new Map();
+  /** The agreements of both static keys, by device. */
+  #shared = new Map();
 
   /**
    * `changed` gets the changes of keys before anything is sent, and may throw, or reject, to send
@@ -245,10 +271,20 @@ export class Encryption {
     return publisher.send(await this.encrypted(publisher, notification), options);
   }
 
+  /** Does the key agreements for recipients ahead, at the start and then every half an hour: payloads then wait for none. */
+  async prepare(publisher, to, {app = 'default'} = {}) {
+    for (const {key} of await this.#recipients(publisher, to, app)) this.#context(key, app, CONTEXT_LIFETIME / 2);
+  }
+
   /** The notification with its payload encrypted for the trusted devices of its recipients. */
   async encrypted(publisher, notification) {
     // Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
-    const {to, app = 'default'} = notification, recipients = [], changes = [];
+    const {to, app = 'default'} = notification, recipients = await this.#recipients(publisher, to, app);
+    return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
+  }
+
+  async #recipients(publisher, to, app) {
+    const recipients = [], changes = [];
     for (const expression of typeof to === 'string' ? [to] : to ?? []) {
       for (const {name, account, keys} of await publisher.deviceKeys(expression, {app})) {
         const checked = this.pins.check(name, account, keys.filter(key => key !== null));
@@ -258,11 +294,11 @@ export class Encryption {
     }
     if (changes.length > 0) await this.#changed?.(changes);
     if (recipients.length === 0) throw new NoTrustedDeviceError(changes);
-    return {...notification, app, payload: this.encrypt(notification.payload, recipients, {app})};
+    return recipients;
   }
 
   /** The end-to-end payload for these devices. `message` is an id of yours, 16 bytes that never repeat. */
-  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16), ephemeral} = {}) {
+  encrypt(payload, recipients, {app = 'default', message = randomBytes(16), now = Date.now() / 1000, contentKey = randomBytes(16)} = {}) {
     const keys = new Map(recipients.map(({key}) => [key.id, key]));
     if (keys.size < 1 || keys.size > MAXIMUM_DEVICES) {
       throw new RangeError(`an end-to-end payload is for 1 to ${MAXIMUM_DEVICES} devices, not ${keys.size}: send to fewer users at once`);
@@ -274,20 +310,26 @@ export class Encryption {
     const front = `${header}.${text(encrypt(contentKey, padded(Buffer.from(plain)), header))}`;
     // The same for all devices.
     const labelled = exportLabel(sha256(front), 16);
+    let early = EARLY_RENEWALS;
     const entries = [...keys.keys()].sort().map(id => {
-      const {enc, secret} = this.#context(keys.get(id), app, ephemeral);
+      const {enc, secret, isNew} = this.#context(keys.get(id), app, early > 0 ? CONTEXT_LIFETIME / 2 : CONTEXT_LIFETIME);
+      if (isNew) early -= 1;
       return id + text(Buffer.concat([enc, encrypt(exported(secret, labelled, 16), contentKey)]));
     });
     return `${front}.${entries.join('')}`;
   }
 
-  #context(key, app, ephemeral) {
+  #context(key, app, lifetime) {
     const name = `${key.id} ${app}`, now = performance.now(), found = this.#contexts.get(name);
-    if (found && now - found.madeAt < CONTEXT_LIFETIME) return found;
-    if (this.#contexts.size >= 10 * MAXIMUM_DEVICES) this.#contexts.clear();
-    const context = {madeAt: now, ...this.key.context(key, infoOf(key.account, app), ephemeral?.())};
+    if (found && now - found.madeAt <= lifetime) return found;
+    if (this.#contexts.size >= 10 * MAXIMUM_DEVICES) {
+      this.#contexts.clear();
+      this.#shared.clear();
+    }
+    if (!this.#shared.has(key.id)) this.#shared.set(key.id, this.key.shared(key));
+    const context = {madeAt: now, ...setupSender(this.#shared.get(key.id), this.key.point, key.agreement, infoOf(key.account, app))};
     this.#contexts.set(name, context);
-    return context;
+    return {...context, isNew: true};
   }
 }
 
@@ -362,11 +404,11 @@ const extract = (salt, suite, label, value) => hmac(salt.length > 0 ? salt : Buf
 /** HKDF-Expand of at most one block. */
 const expand = (key, suite, label, info, length) => hmac(key, Buffer.from([0, length]), VERSION, suite, label, info, Buffer.from([1])).subarray(0, length);
 
-/** The encapsulated key and the exporter secret (`SetupAuthS`). */
-export function setupSender(key, point, {publicKey: recipient, agreement}, info, ephemeral = generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey) {
-  const enc = pointOf(createPublicKey(ephemeral));
-  const shared = [ephemeral, key].map(privateKey => diffieHellman({privateKey, publicKey: recipient}));
-  return {enc, secret: exporter(Buffer.concat(shared), Buffer.concat([enc, agreement, point]), info)};
+/** The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the agreement of the points `sender` and `recipient`. */
+export function setupSender(shared, sender, recipient, info, ephemeral = ephemeralKey()) {
+  const enc = ephemeral.getPublicKey();
+  const secrets = Buffer.concat([ephemeral.computeSecret(recipient), shared]);
+  return {enc, secret: exporter(secrets, Buffer.concat([enc, recipient, sender]), info)};
 }
 
 /** The exporter secret (`SetupAuthR`). */

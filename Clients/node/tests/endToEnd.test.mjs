@@ -1,7 +1,7 @@
 // Runs docs/evidence/vectors/end-to-end.json, and sends through a publisher without a server.
 
 import assert from 'node:assert/strict';
-import {createPrivateKey, createPublicKey, createECDH, generateKeyPairSync} from 'node:crypto';
+import {createPrivateKey, createPublicKey, createECDH, diffieHellman} from 'node:crypto';
 import {readFileSync} from 'node:fs';
 import {test} from 'node:test';
 
@@ -21,7 +21,7 @@ function privateKey(scalar) {
 const readerOf = device => ({key: new DeviceKey(device.key), privateKey: privateKey(Buffer.from(device.agreementPrivate, 'base64url')), senders: [vectors.sender.public], now: vectors.now});
 
 function device(at = 1000, account = 'A'.repeat(22)) {
-  const [signing, agreement] = [1, 2].map(() => generateKeyPairSync('ec', {namedCurve: 'P-256'}).privateKey);
+  const [signing, agreement] = [1, 2].map(() => endToEnd.generatedKey());
   const text = endToEnd.deviceKeyText(account, {signing, agreement}, at);
   return {text, key: new DeviceKey(text), agreement, account};
 }
@@ -33,8 +33,10 @@ const publisherOf = users => ({users, sent: [], async deviceKeys(expression) { r
 
 test('the vectors of RFC 9180', () => {
   const rfc = Object.fromEntries(Object.entries(vectors.hpke).filter(([, value]) => typeof value === 'string').map(([name, value]) => [name, Buffer.from(value, 'hex')]));
-  const [ephemeral, sender, recipient] = [rfc.ephemeral, rfc.sender, rfc.recipient].map(privateKey);
-  const {enc, secret} = endToEnd.setupSender(sender, rfc.senderPublic, {publicKey: createPublicKey(recipient), agreement: rfc.recipientPublic}, rfc.info, ephemeral);
+  const [sender, recipient] = [rfc.sender, rfc.recipient].map(privateKey), ephemeral = createECDH('prime256v1');
+  ephemeral.setPrivateKey(rfc.ephemeral);
+  const shared = diffieHellman({privateKey: sender, publicKey: createPublicKey(recipient)});
+  const {enc, secret} = endToEnd.setupSender(shared, rfc.senderPublic, rfc.recipientPublic, rfc.info, ephemeral);
   assert.deepEqual([enc, secret], [rfc.enc, rfc.exporterSecret]);
   assert.deepEqual(endToEnd.setupReceiver(enc, recipient, rfc.recipientPublic, rfc.senderPublic, rfc.info), secret);
   for (const {context, value} of vectors.hpke.exports) assert.equal(endToEnd.exportKey(secret, Buffer.from(context, 'hex'), 32).toString('hex'), value);
@@ -97,6 +99,28 @@ test('only trusted devices get the payload, and changes come first', async () =>
   assert.throws(() => open(publisher.sent[1].payload, stranger, sender), {reason: 'notForThisDevice'});
 });
 
+test('contexts are renewed a few at a time, or ahead', async t => {
+  const sender = SenderKey.generate(), devices = Array.from({length: 50}, (_, at) => device(at)), pins = new Pins(), encryption = new Encryption(sender, pins);
+  const recipients = devices.map(({key}) => ({user: 'alice', key})), minute = 60_000;
+  for (const {key} of recipients) pins.trust('alice', key);
+  const publisher = publisherOf([{name: 'alice', account: devices[0].account, keys: devices.map(({text}) => text)}]);
+  let now = 0, last = [];
+  t.mock.method(performance, 'now', () => now);
+  const encapsulated = text => text.slice(text.lastIndexOf('.') + 1).match(/.{152}/g).map(entry => entry.slice(0, 108));
+  /** The number of new contexts in a payload of that time. */
+  const renewed = at => {
+    now = at;
+    const text = encryption.encrypt('x', recipients), keys = encapsulated(text);
+    for (const device of devices.slice(0, 3)) assert.equal(open(text, device, sender), '"x"');
+    return [keys.filter((key, index) => key !== last[index]).length, last = keys][0];
+  };
+  assert.deepEqual([0, 30, 31, 32, 33, 34].map(at => renewed(at * minute)), [50, 0, 20, 20, 10, 0]);
+  assert.deepEqual([95, 96].map(at => renewed(at * minute)), [50, 0]);
+  now = 127 * minute;
+  await encryption.prepare(publisher, 'username:alice');
+  assert.deepEqual([renewed(127 * minute), renewed(150 * minute)], [50, 0]);
+});
+
 test('nothing is sent without a trusted device, or if the caller objects', async () => {
   const phone = device(), publisher = publisherOf([{name: 'alice', account: phone.account, keys: [phone.text]}]);
   const careful = new Encryption(SenderKey.generate(), new Pins({}, {trustsFirstContact: false}));
@@ -115,6 +139,15 @@ test('a lost device gets nothing, whatever is listed', () => {
     const {recipients, changes} = pins.check('alice', phone.account, keys);
     assert.deepEqual([recipients.map(({key}) => key.id), changes], [[tablet.key.id], []]);
   }
+});
+
+test('a key that is no key of this package, and an unknown one, are refused with words', async () => {
+  const phone = device(), pins = new Pins();
+  const ofBrowser = await (await import('../../web/sealpost.js')).DeviceKey.read(phone.text);
+  for (const key of [ofBrowser, phone.text, null]) assert.throws(() => pins.trust('alice', key), {name: 'TypeError', message: /new DeviceKey/});
+  assert.deepEqual({...pins.values}, {});
+  pins.trust('alice', new DeviceKey(ofBrowser.text));
+  for (const [user, key] of [['alice', phone.text], ['bob', phone.key.id]]) assert.throws(() => pins.distrust(user, key), {name: 'TypeError', message: /no key/});
 });
 
 test('users may have any name', () => {

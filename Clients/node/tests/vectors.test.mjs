@@ -53,9 +53,10 @@ test('a key is known by its thumbprint, and asked for by it', () => {
 });
 
 /**
- * The signed answers, without those of other requests than the library's: it sends no conditions.
+ * The signed answers, without those of other requests than the library's: it sends no conditions
+ * and no nonces.
  */
-const SIGNED = read('signatures').vectors.filter(({answer}) => answer.status !== 304);
+const SIGNED = read('signatures').vectors.filter(({request, answer}) => answer.status !== 304 && !request.nonce);
 
 test('the base of each signature is that of the server, and each changed byte is refused', () => {
   const {now} = read('signatures');
@@ -123,7 +124,7 @@ const OTHERS = {
 };
 
 test('each interference is named as it is due, with signatures and without', async t => {
-  const cases = read('interference').cases.filter(({call}) => call !== 'conditional');
+  const cases = read('interference').cases.filter(({call, request}) => call !== 'conditional' && !request.nonce);
   for (const {name, account, deviceTime, request, answer, verdict} of cases) {
     const server = await repeat(t, answer), path = request.path + (request.query === null ? '' : `?${request.query}`);
     for (const [kind, pins] of [['signed', [pinned.publicKey]], ['unsigned', undefined]]) {

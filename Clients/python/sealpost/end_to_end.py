@@ -24,8 +24,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from .values import encoded
 
 MAXIMUM_DEVICES = 1000
-# Senders reuse the HPKE context of a device, which costs two key agreements, for this long, in seconds.
-CONTEXT_LIFETIME = 3600
+# Senders reuse the HPKE context of a device, which costs a key agreement, for this long, in seconds. From half of it on each
+# payload renews a few, so that none waits for all.
+CONTEXT_LIFETIME, EARLY_RENEWALS = 3600, 20
 # A payload can be scheduled 30 days ahead, and then waits 30 days: an older one is a replay. In seconds.
 LONGEST_LIFE, CLOCK_SKEW = 61 * 86_400, 86_400
 
@@ -147,7 +148,10 @@ class Pins:
 
     def distrust(self, user: str, key: str) -> None:
         """Encrypts for a device no more, such as a lost one, whatever the server lists. `key` is its id, as in a change."""
-        self.values[user.lower()]["keys"][key]["state"] = "distrusted"
+        pin = self.values.get(user.lower(), {"keys": {}})["keys"].get(key)
+        if pin is None:
+            raise ValueError(f"no key with that id was seen of {user}; `key` is the id in a change")
+        pin["state"] = "distrusted"
 
     def forget(self, user: str) -> None:
         """Forgets a user, for example one who was deleted and created again."""
@@ -218,6 +222,8 @@ class Encryption:
         self.key, self.pins = key, pins if pins is not None else Pins()
         self._changed = changed
         self._contexts: Dict[Tuple[str, str], Tuple[float, bytes, bytes]] = {}
+        # The agreement of both static keys, by device.
+        self._shared: Dict[str, bytes] = {}
 
     def send(self, client: Any, notification: Any, **options: Any) -> Any:
         """Sends a notification to the trusted devices of its recipients, as `Client.send` does.
@@ -228,12 +234,21 @@ class Encryption:
         """
         return client.send(self.encrypted(client, notification), **options)
 
+    def prepare(self, client: Any, to: Any, *, app: str = "default") -> None:
+        """Does the key agreements for recipients ahead, at the start and then every half an hour: payloads then wait for none."""
+        for recipient in self._recipients(client, to, app):
+            self._context(recipient.key, app, CONTEXT_LIFETIME / 2)
+
     def encrypted(self, client: Any, notification: Any) -> Any:
         """The notification with its payload encrypted for the trusted devices of its recipients."""
+        # Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+        app = notification.app or "default"
+        text = self.encrypt(notification.payload, self._recipients(client, notification.to, app), app=app)
+        return dataclasses.replace(notification, payload=text, app=app)
+
+    def _recipients(self, client: Any, to: Any, app: str) -> List[Recipient]:
         recipients: List[Recipient] = []
         changes: List[Change] = []
-        # Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
-        to, app = notification.to, notification.app or "default"
         for expression in [to] if isinstance(to, str) else to or []:
             for user in client.device_keys(expression, app=app):
                 found, own = self.pins.check(user.name, user.account, [key for key in user.keys if key is not None])
@@ -243,8 +258,7 @@ class Encryption:
             self._changed(changes)
         if not recipients:
             raise NoTrustedDevice(changes)
-        text = self.encrypt(notification.payload, recipients, app=app)
-        return dataclasses.replace(notification, payload=text, app=app)
+        return recipients
 
     def encrypt(
         self, payload: Any, recipients: Sequence[Recipient], *, app: str = "default", message: Optional[bytes] = None,
@@ -263,22 +277,28 @@ class Encryption:
         header = f"{_PAYLOAD}.{self.key.id}.{_text(message)}.{now}"
         front = f"{header}.{_text(AESGCM(content).encrypt(_NONCE, padded(plain), header.encode()))}"
         digest = hashlib.sha256(front.encode()).digest()
-        entries = []
+        entries, early = [], EARLY_RENEWALS
         for id in sorted(keys):
-            enc, exporter = self._context(keys[id], app)
+            enc, exporter, is_new = self._context(keys[id], app, CONTEXT_LIFETIME / 2 if early > 0 else CONTEXT_LIFETIME)
+            early -= is_new
             wrapped = AESGCM(_export(exporter, digest, 16)).encrypt(_NONCE, content, None)
             entries.append(id + _text(enc + wrapped))
         return f"{front}.{''.join(entries)}"
 
-    def _context(self, key: DeviceKey, app: str) -> Tuple[bytes, bytes]:
+    def _context(self, key: DeviceKey, app: str, lifetime: float) -> Tuple[bytes, bytes, bool]:
         name, now = (key.id, app), time.monotonic()
         found = self._contexts.get(name)
-        if not found or now - found[0] > CONTEXT_LIFETIME:
+        is_old = not found or now - found[0] > lifetime
+        if is_old:
             if len(self._contexts) >= 10 * MAXIMUM_DEVICES:
                 self._contexts.clear()
-            found = (now, *setup_sender(self.key._private, key.public, _info(key.account, app), self._ephemeral()))
+                self._shared.clear()
+            if key.id not in self._shared:
+                self._shared[key.id] = self.key._private.exchange(ec.ECDH(), key.public)
+            info = _info(key.account, app)
+            found = (now, *setup_sender(self.key._private, key.public, info, self._ephemeral(), self._shared[key.id]))
             self._contexts[name] = found
-        return found[1], found[2]
+        return found[1], found[2], is_old
 
     def _ephemeral(self) -> ec.EllipticCurvePrivateKey:
         return ec.generate_private_key(_CURVE)
@@ -328,7 +348,7 @@ def padded(plain: bytes) -> bytes:
     return plain + b"\x80" + bytes(size - length)
 
 
-# A device's part, for tests and for devices that run Python.
+# A device's part. The guide's "Devices that run Python" has its use.
 
 def device_key(account: str, signing: ec.EllipticCurvePrivateKey, agreement: ec.EllipticCurvePrivateKey, now: int) -> str:
     """The text that a device registers."""
@@ -352,10 +372,11 @@ _HPKE = b"HPKE" + (16).to_bytes(2, "big") + (1).to_bytes(2, "big") + (1).to_byte
 
 def setup_sender(
     private: ec.EllipticCurvePrivateKey, recipient: ec.EllipticCurvePublicKey, info: bytes, ephemeral: ec.EllipticCurvePrivateKey,
+    shared: Optional[bytes] = None,
 ) -> Tuple[bytes, bytes]:
-    """The encapsulated key and the exporter secret (`SetupAuthS`)."""
+    """The encapsulated key and the exporter secret (`SetupAuthS`). `shared` is the agreement of `private` and `recipient`."""
     enc = _point(ephemeral.public_key())
-    dh = ephemeral.exchange(ec.ECDH(), recipient) + private.exchange(ec.ECDH(), recipient)
+    dh = ephemeral.exchange(ec.ECDH(), recipient) + (shared or private.exchange(ec.ECDH(), recipient))
     return enc, _exporter(dh, enc + _point(recipient) + _point(private.public_key()), info)
 
 

@@ -11,6 +11,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent))
 
 from cryptography.hazmat.primitives.asymmetric import ec  # noqa: E402
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
 
 from sealpost import end_to_end as e2e  # noqa: E402
 
@@ -128,11 +129,40 @@ def vectors():
         ("a part too few", ".".join(parts[:7]), "malformed"),
         ("a part too many", good + ".", "malformed"),
         ("a time with a leading zero", changed(5, "0" + parts[5]), "malformed"),
+        ("a short time with a leading zero", changed(5, "0" + parts[5][1:]), "malformed"),
         ("a time that is not decimal", changed(5, "1e9"), "malformed"),
         ("a cut entry", changed(7, parts[7][:-1]), "malformed"),
         ("another alphabet", changed(6, "+" + parts[6][1:]), "malformed"),
         ("a content with trailing bits", changed(6, parts[6][:-1] + chr(ord(parts[6][-1]) + 1)), "malformed"),
         ("an empty content", changed(6, ""), "unreadable"),
+    ]
+
+    # Bob is a recipient, so he has the content key, and works with the server.
+    shared = encrypt('"two"', 5)
+    content, front = hashlib.sha256(b"content 5").digest()[:16], shared.rsplit(".", 1)[0]
+    enc, exporter = e2e.setup_sender(other.agreement, phone.key.public, e2e._info(alice, "default"), private("bob's ephemeral"))
+    wrapping = e2e._export(exporter, hashlib.sha256(front.encode()).digest(), 16)
+    by_bob = phone.key.id + e2e._text(enc + AESGCM(wrapping).encrypt(bytes(12), content, None))
+    header = ".".join(shared.split(".")[:6])
+    forged = e2e._text(AESGCM(content).encrypt(bytes(12), e2e.padded(b'"forged"'), header.encode()))
+    for_bob = encrypt('"x"', 6, devices=all_devices[2:])
+    refused += [
+        ("an older version", changed(1, "0"), "unsupported"),
+        ("another user's payload", for_bob, "notForThisDevice"),
+        ("another user's payload under this device's id", for_bob.replace(other.key.id, phone.key.id), "unreadable"),
+        ("a wrapped key of a recipient that works with the server", f"{front}.{by_bob}", "unreadable"),
+        ("another content of a recipient that works with the server", ".".join([header, forged, shared.split(".")[7]]), "unreadable"),
+        ("a cut content", changed(6, parts[6][:-3]), "unreadable"),
+        ("another spelling", changed(6, parts[6] + "="), "malformed"),
+    ]
+    cut, newer = changed(7, entries[phone.key.id]), payloads[1]["payload"]
+    replays = [
+        ("the same notification again", [(7, good, "opened"), (7, good, "opened")]),
+        ("a payload under another notification", [(7, good, "opened"), (8, good, "replayed"), (7, good, "opened")]),
+        ("an older payload after a newer one", [(7, good, "opened"), (8, newer, "opened"), (9, good, "replayed")]),
+        ("a payload without the keys of other devices", [(7, good, "opened"), (8, cut, "replayed")]),
+        ("a payload under an older notification", [(7, good, "opened"), (6, good, "replayed")]),
+        ("a payload that was changed before", [(7, changed(6, second[6]), "unreadable"), (8, good, "opened")]),
     ]
     histories = pin_histories(alice, bob, phone, tablet, laptop, other, mallory)
     return {
@@ -143,12 +173,17 @@ def vectors():
                     "bob": other.json(), "mallory": mallory.json()},
         "payloads": payloads,
         "refused": [{"name": name, "payload": text, "reason": reason} for name, text, reason in refused],
+        "replays": [
+            {"name": name, "steps": [{"id": id, "payload": text, "verdict": verdict} for id, text, verdict in steps]}
+            for name, steps in replays
+        ],
         "histories": histories,
     }
 
 
 def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
     old, new = phone.text, tablet.approved(phone)
+    stranger = Device("stranger", alice, NOW - 50)
     own_approval = mallory.text + mallory.key.id + e2e._sign(mallory.signing, "approve", mallory.key.body)
     moved = new.split(".")
     wrong = ".".join([*mallory.text.split(".")[:7], moved[7]])  # The approval of another key.
@@ -171,6 +206,10 @@ def pin_histories(alice, bob, phone, tablet, laptop, other, mallory):
         "an unreadable key": [[alice, [old, "sealpost-key.2.x", "", old[:-3], "x" * 3000]]],
         "the same key twice": [[alice, [old, old]]],
         "no keys": [[alice, []], [alice, [old]]],
+        "a key with another key's approval under the phone's id": [[alice, [old]], [alice, [old, mallory.text + phone.key.id + own_approval[-86:]]]],
+        "a key with a second key's approval": [[alice, [old]], [alice, [old, mallory.approved(stranger), stranger.text]]],
+        "old keys under another account": [[alice, [old, new]], [bob, [old]]],
+        "a key without its approval": [[alice, [old, new]], [alice, [old, tablet.text]]],
         "two unapproved keys at the first contact": [[alice, [old, mallory.text]]],
     }
     histories = []

@@ -78,7 +78,8 @@ class SignatureTests(unittest.TestCase):
     def test_signed_answers_verify_and_no_changed_byte_does(self):
         signed = vectors("signatures")
         for vector in signed["vectors"]:
-            if vector["answer"]["status"] == 304:
+            # This library sends no conditions and no nonces.
+            if vector["answer"]["status"] == 304 or "nonce" in vector["request"]:
                 continue
             request, answer = exchange(vector)
             with self.subTest(vector["name"]):
@@ -96,7 +97,7 @@ class SignatureTests(unittest.TestCase):
     def test_interference_is_recognized_by_signatures(self):
         for case in vectors("interference")["cases"]:
             expected = case["verdict"]["signed"]
-            if case["call"] == "conditional" or "the version before" in case["name"]:
+            if case["call"] == "conditional" or "the version before" in case["name"] or "nonce" in case["request"]:
                 continue
             with self.subTest(case["name"]):
                 # The reasons of a wrong signature are one verdict here.

@@ -2,6 +2,7 @@ import json
 import os
 import pathlib
 import unittest
+from unittest import mock
 
 from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -112,6 +113,29 @@ class Sending(unittest.TestCase):
         for text in (first, second):
             self.assertEqual(device.open(text, sender)[0], '"x"')
 
+    def test_contexts_are_renewed_a_few_at_a_time_or_ahead(self):
+        sender, devices = e2e.SenderKey.generate(), [Device(at=number) for number in range(5)]
+        encryption = e2e.Encryption(sender)
+        recipients = [e2e.Recipient("alice", device.key) for device in devices]
+        client = Client(alice=[UserKeys("alice", "A" * 22, *(device.text for device in devices))])
+        for device in devices:
+            encryption.pins.trust("alice", device.key)
+
+        def at(time, act):
+            """The number of new contexts."""
+            before = dict(encryption._contexts)
+            with mock.patch.object(e2e, "EARLY_RENEWALS", 2), mock.patch.object(e2e.time, "monotonic", lambda: time):
+                text = act()
+            for device in devices if text else []:
+                self.assertEqual(device.open(text, sender)[0], '"x"')
+            return sum(before.get(name) != found for name, found in encryption._contexts.items())
+
+        encrypt = lambda: encryption.encrypt("x", recipients)
+        self.assertEqual([at(time, encrypt) for time in (0, 1800, 1801, 1802, 1803, 1804)], [5, 0, 2, 2, 1, 0])
+        self.assertEqual([at(time, encrypt) for time in (5405, 5406)], [5, 0])
+        prepare = lambda: encryption.prepare(client, "username:alice")
+        self.assertEqual([at(7000, prepare), at(7206, prepare), at(7206, encrypt)], [0, 5, 0])
+
     def test_only_trusted_devices_get_the_payload_and_changes_come_first(self):
         sender, phone, stranger = e2e.SenderKey.generate(), Device(), Device(at=2000)
         client, seen = Client(alice=[UserKeys("alice", "A" * 22, phone.text)]), []
@@ -137,6 +161,13 @@ class Sending(unittest.TestCase):
         pins = e2e.Pins(trusts_first_contact=False)
         pins.trust("alice", device.key)
         self.assertEqual(len(pins.check("alice", "A" * 22, [device.text])[0]), 1)
+
+    def test_an_unknown_key_is_distrusted_with_words(self):
+        pins = e2e.Pins()
+        pins.trust("alice", Device().key)
+        for user, key in (("alice", "x"), ("bob", "x")):
+            with self.assertRaisesRegex(ValueError, f"was seen of {user}"):
+                pins.distrust(user, key)
 
     def test_lengths_fall_into_classes(self):
         for length, size in [(0, 256), (255, 256), (256, 512), (4095, 4096), (4096, 8192), (8191, 8192), (8192, 12288)]:

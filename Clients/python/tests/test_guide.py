@@ -63,6 +63,7 @@ class GuideTests(unittest.TestCase):
                 if page == "docs/end-to-end.md":
                     names = {name: getattr(sealpost, name) for name in ("Notification", "user")}
                     names["client"] = sealpost.Client(f"http://127.0.0.1:{server.port}", token)
+                    names["account"] = "A" * 22
                 for block in blocks(page):
                     code = block.replace("https://push.example.com", f"http://127.0.0.1:{server.port}").replace("hook.secret", str(secret))
                     code = code.replace("sender.pem", str(sender))
@@ -70,6 +71,10 @@ class GuideTests(unittest.TestCase):
                         exec(code, names)
                 names["client"].close()
                 self.assertRegex(output.getvalue(), PRINTED[page])
+                if "read" in names:
+                    payload = names["encryption"].encrypt("x", [end_to_end.Recipient("alice", names["key"])])
+                    self.assertEqual(names["read"](payload, seen := set()), "x")
+                    self.assertRaisesRegex(end_to_end.Unreadable, "replayed", names["read"], payload, seen)
                 if "receive" in names:
                     with contextlib.redirect_stdout(output):
                         headers = signed(OLD, at=int(time.time()))

@@ -425,16 +425,41 @@ test('a large inbox stays readable fast, and its payloads do not stay in memory'
     reads.length = 0;
     return [await push.cachedBadge(), (await push.cachedInbox()).notifications.length, reads.reduce((sum, one) => sum + one, 0)];
   };
-  // The key alone is read: index and payloads of a page are in memory, also after a change of this tab.
-  assert.deepEqual(await badge(), [5000, 500, 1]);
+  // Index and payloads of a page are in memory, also after a change of this tab.
+  assert.deepEqual(await badge(), [5000, 500, 0]);
   await push.markRead(5000);
   assert.deepEqual((await badge()).slice(0, 2), [4999, 500]);
-  assert.deepEqual(await badge(), [4999, 500, 1]);
+  assert.deepEqual(await badge(), [4999, 500, 0]);
   // Another client of the store decrypts the index, and the payloads of a page only.
   reads.length = 0;
   const other = await clientOf(t, server, {store});
   reads.length = 0;
   assert.deepEqual([(await other.cachedInbox({limit: 20})).notifications[0].payload, reads.filter(count => count > 1)], [payload, [5000, 21]]);
+});
+
+test('the next page is requested while a page is stored', async t => {
+  const server = new FakeServer(), store = new MemoryStore(), events = [], asked = [];
+  const stored = () => events.filter(event => event !== 'asked'), isAsked = Array.from({length: 3}, () => new Promise(done => { asked.push(done); }));
+  for (let count = 0; count < 30; count += 1) server.post(`number ${count}`);
+  const push = await clientOf(t, server, {store, limit: 10}), commit = store.commit.bind(store);
+  store.commit = async (revision, changes, head, durability) => {
+    if (changes.has('cursor')) {
+      // No page is stored before the next one is requested.
+      await isAsked[stored().length + 1];
+      events.push(`stored ${durability}`);
+    }
+    return commit(revision, changes, head, durability);
+  };
+  server.before = ({path}) => { if (path.startsWith('/api/notifications')) asked[events.push('asked') - 1 - stored().length]?.(); };
+  assert.equal((await push.sync()).count, 30);
+  const page = 'stored relaxed';
+  assert.deepEqual(events, ['asked', 'asked', page, 'asked', page, page]);
+  // Another tab has stored the second page meanwhile: the request that was made ahead is for nothing.
+  events.length = 0;
+  for (let count = 0; count < 30; count += 1) server.post(`later ${count}`);
+  const other = await clientOf(t, server, {store, limit: 10});
+  const [one, two] = await Promise.all([push.sync(), other.sync()]);
+  assert.deepEqual([one.count, two.count, one.isFresh, two.isFresh], [60, 60, true, true]);
 });
 
 test('rows of an earlier version are read and rewritten, and those of a later version are not touched', async t => {
@@ -452,7 +477,13 @@ test('rows of an earlier version are read and rewritten, and those of a later ve
   server.change(1, {Title: 'changed'});
   await next.sync();
   assert.deepEqual([(await next.cachedInbox()).notifications[0].payload, stored === faults.databases.get('sealpost')], ['secret', false]);
-  assert.ok(faults.databases.get('sealpost').has('payload/1'));
+  // A payload moves to a row of its own once it is long, and back.
+  for (const payload of ['x'.repeat(600), null, 'x'.repeat(600), 'y'.repeat(600), 'short']) {
+    server.change(1, {Payload: payload});
+    await next.sync();
+    const read = [(await next.cachedInbox()).notifications[0].payload, (await next.cachedNotification(1)).payload, faults.databases.get('sealpost').has('payload/1')];
+    assert.deepEqual(read, [payload, payload, payload?.length === 600]);
+  }
   faults.versions.set('sealpost', 9);
   faults.closeAll();
   await assert.rejects(next.cachedInbox(), error => error instanceof PushClientError && error.code === 'unavailable' && /reload/.test(error.message));
@@ -740,6 +771,22 @@ class FakeLocks {
   });
 }
 
+test('a worker that learns of a sign-out leaves it to the page, which gets the confirmation', async t => {
+  Object.defineProperty(globalThis, 'navigator', {value: {locks: new FakeLocks()}, configurable: true});
+  t.after(() => { delete globalThis.navigator; });
+  const server = new FakeServer(), store = new MemoryStore(), push = await clientOf(t, server, {store}), worker = await clientOf(t, server, {store}), ended = [];
+  // The worker looks as soon as the page has deleted its state, before the page has sent anything.
+  const commit = store.commit.bind(store);
+  let working = null;
+  store.commit = async (...given) => {
+    const isDone = await commit(...given);
+    if ([...given[1].keys()].some(name => name.startsWith('ending/'))) working ??= worker.finishSignOuts();
+    return isDone;
+  };
+  server.before = ({method, path}) => { if (method === 'DELETE') ended.push(path); };
+  assert.deepEqual([await push.signOut(), await working, ended], [true, true, ['/api/sessions/current']]);
+});
+
 /** Tabs over one store that read events, from a server whose streams stay open. */
 async function tabs(t, count, {prepare = () => {}, ...options} = {}) {
   const locks = new FakeLocks();
@@ -923,14 +970,16 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   await push.sync();
   const shown = (id, name = '') => ({data: {id, name}, tag: `sealpost ${id}`, close: () => { closed.push([id, name]); }});
   // The last ones are another account's, another app's, and the one that arrives during the sync.
-  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
+  const placeholder = id => ({data: {secureId: String(id)}, tag: `sealpost ${id}`, close: () => { closed.push(`placeholder ${id}`); }});
+  const list = [shown(unread), shown(read), shown(gone), shown(777), shown(read, 'other'), placeholder(gone), placeholder(unread), {data: null, tag: 'x', close: () => { closed.push('x'); }}];
   registration.getNotifications = async () => [...list];
-  navigator.setAppBadge = async count => { badges.push(count); };
+  // In the event of a declarative push Safari's promise never ends.
+  navigator.setAppBadge = count => { badges.push(count); return new Promise(() => {}); };
   server.change(read, {Read: true});
   server.delete(gone);
   server.before = ({method}) => { if (method === 'GET') list.push(shown(888)); };
   await push.closeSeen();
-  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, '']], [1]]);
+  assert.deepEqual([closed, badges], [[[read, ''], [gone, ''], [777, ''], `placeholder ${gone}`], [1]]);
   closed.length = 0;
   server.before = () => {};
   // A worker keeps what it has just shown.
@@ -941,6 +990,8 @@ test('what other devices have read, dismissed or expired is closed, and the badg
   server.before = lost;
   await push.closeSeen();
   assert.deepEqual([closed, badges], [[], [1, 1]]);
+  await push.signOut();
+  assert.deepEqual(closed.filter(what => typeof what === 'string'), [`placeholder ${gone}`, `placeholder ${unread}`]);
 });
 
 test('a page with Trusted Types gets the worker by a policy that makes addresses of its own origin only', async t => {
@@ -978,8 +1029,15 @@ test('the next start notices a retired device and a changed key of the server, a
   const second = await push.registerIfNeeded();
   // The old id is refused, the new one gets the new subscription.
   assert.deepEqual([[...server.devices], bodies], [[second], ['1', '2', '2']]);
+  // One request tells both; a server of the previous version is asked twice.
+  for (const [isOne, count] of [[true, 1], [false, 2]]) {
+    server.showsKey = isOne;
+    server.requests.length = 0;
+    assert.deepEqual([await push.registerIfNeeded(), server.requests.length], [second, count]);
+  }
   server.vapid = 'BAB';
   assert.deepEqual([await push.registerIfNeeded(), bodies.at(-1)], [second, '3']);
+  server.showsKey = true;
   // A browser that does not tell the key of a subscription.
   fake.current.options = {};
   assert.deepEqual([await push.registerIfNeeded(), bodies.length], [second, 4]);
@@ -1078,13 +1136,13 @@ test('a provider is asked for a token to sign out with, and without one the serv
     const server = new FakeServer();
     server.tokens.add('spt_asked');
     const token = () => has ? {Token: 'spt_asked', ExpiresAt: null} : new Promise(() => {});
-    const push = await clientOf(t, server, {token, timeout: has ? 60 : 0.2, isIn: false});
+    const push = await clientOf(t, server, {token, timeout: has ? 60 : 2, isIn: false});
     await push.useToken('spt_first', {account: 'alice', expiresAt: new Date(Date.now() + 3_600_000)});
     await push.register();
     // A cold start, after the token has ended.
     server.tokens.delete('spt_first');
     const store = push.settings.store;
-    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 0.2, isIn: false, now: () => Date.now() + 3_600_000});
+    const later = await clientOf(t, server, {store, token, timeout: has ? 60 : 2, isIn: false, now: () => Date.now() + 3_600_000});
     assert.deepEqual([await later.signOut(), later.account], [has, null]);
     assert.equal(server.devices.size, has ? 0 : 1);
     assert.equal((await store.list('ending/')).size, has ? 0 : 1);
@@ -1472,6 +1530,21 @@ test('answers of a server of the previous version are accepted until the account
   assert.equal((await push.sync()).failure.interference.kind, 'insufficientCoverage');
 });
 
+test('a wrong clock counts only for a server that signs no nonces, and each request has a nonce of its own', async t => {
+  const {server, fetch} = signingServers(), push = await clientOf(t, {fetch}, {signatures}), nonces = [];
+  server.before = ({headers}) => nonces.push(/^sig=[^,]*;nonce="([A-Za-z0-9_-]{22})", sig1=/.exec(headers['Accept-Signature'])[1]);
+  for (server.clockOffset of [0, 86_400, -86_400]) assert.equal((await push.sync()).isFresh, true);
+  assert.equal(new Set(nonces).size, nonces.length);
+  assert.ok(nonces.length >= 3);
+  server.knowsNonces = false;
+  assert.equal((await push.sync()).failure.interference.kind, 'wrongClock');
+  server.clockOffset = 0;
+  assert.equal((await push.sync()).isFresh, true);
+  server.knowsNonces = true;
+  server.before = ({headers}) => { headers['Accept-Signature'] = headers['Accept-Signature'].replace(/nonce="./, 'nonce="!'); };
+  assert.equal((await push.sync()).failure.interference.kind, 'signature');
+});
+
 test('without signatures the account counts where an answer names one, and a client that demands signatures does not use an identifier learnt so', async t => {
   const {server, other, fetch, showOther} = signingServers(), store = new MemoryStore(), push = await clientOf(t, {fetch}, {store});
   await push.sync();
@@ -1509,6 +1582,18 @@ test('an end-to-end payload is opened in the list, alone and in the worker, and 
   assert.equal((await push.cachedNotification(clear)).payload, 'clear');
   assert.deepEqual([...asked].map(key => key?.length), [22]);
   assert.deepEqual(backend.changes, ['first']);
+});
+
+test('with end-to-end encryption a client that names no app names the default one', async t => {
+  browser(t);
+  const server = new FakeServer(), backend = backendOf(server), apps = [];
+  server.before = ({path, query, body}) => {
+    if (path === '/api/notifications' || path.startsWith('/api/register/')) apps.push(query.get('app') ?? body?.App);
+  };
+  const push = await clientOf(t, server, {endToEnd: {senders: [backend.sender.text]}});
+  await push.register();
+  await push.sync();
+  assert.deepEqual(apps, ['default', 'default']);
 });
 
 test('a payload that is repeated, forged, for others or clear is not shown', async t => {

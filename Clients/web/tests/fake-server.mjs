@@ -14,10 +14,11 @@ const key = createPrivateKey({key: Buffer.from(`302e020100300506032b657004220420
 export const [ALICE, MALLORY] = ['YWxpY2Uncy1hY2NvdW50Lg', 'bWFsbG9yeXMtYWNjb3VudA'];
 
 /** The signature fields of an answer, covering the account if there is one. */
-export async function signatureFields({method, url, headers}, {status, body, tag, account, created = Math.floor(Date.now() / 1000)}) {
+export async function signatureFields({method, url, headers}, {status, body, tag, account, nonce, created = Math.floor(Date.now() / 1000)}) {
   const {pathname: path, search} = new URL(url), validator = status === 304 ? tag : await digestField(new TextEncoder().encode(body));
   const parameters = [
     {key: 'created', kind: 'integer', value: created}, {key: 'keyid', kind: 'string', value: pinned.keyid},
+    ...(nonce == null ? [] : [{key: 'nonce', kind: 'string', value: nonce}]),
   ];
   const request = {method, path, query: search ? search.slice(1) : null, token: headers.MyToken};
   const base = signatureBase(request, {status, validator, account}, parameters), input = base.slice(base.lastIndexOf(': ') + 2);
@@ -54,8 +55,13 @@ export class FakeServer {
   says = null;
   username = 'alice';
   isSigned = false;
+  /** How far its clock is ahead, in seconds, and whether it signs the nonces of requests. */
+  clockOffset = 0;
+  knowsNonces = true;
   /** The key of Web Push. */
   vapid = 'BAA';
+  /** Whether its list of devices has that key. */
+  showsKey = true;
   /** The prefix of registration ids. */
   prefix = 'device';
   #next = 1;
@@ -87,7 +93,10 @@ export class FakeServer {
     const text = body === undefined ? null : JSON.stringify(body);
     const account = this.account && (this.says ?? (status === 401 || pathname === '/api/enrolment' ? 'none' : this.account));
     if (account !== null) fields['Sealpost-Account'] = account;
-    if (this.isSigned) Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account}));
+    if (this.isSigned) {
+      const nonce = this.knowsNonces ? /;nonce="([^"]*)"/.exec(headers['Accept-Signature'])?.[1] : null, created = Math.floor(Date.now() / 1000) + this.clockOffset;
+      Object.assign(fields, await signatureFields({method, url, headers}, {status, body: text ?? '', tag: fields.ETag, account, nonce, created}));
+    }
     const response = new Response(text, {status, headers: {MyToken: echoOf(headers.MyToken), 'Content-Type': 'application/json', ...fields}});
     return await this.after(response, request) ?? response;
   };
@@ -137,7 +146,7 @@ export class FakeServer {
     if (method === 'POST') return this.devices.add(`${this.prefix}-${this.devices.size}`), [200, `${this.prefix}-${this.devices.size - 1}`];
     if (method === 'PUT') return this.devices.has(name) ? [200] : problem(410, 'registration-gone');
     if (method === 'DELETE') return this.devices.delete(name), [200];
-    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null, Key: this.deviceKeys.get(Id) ?? null}))];
+    return [200, [...this.devices].map(Id => ({Id, App: 'default', Platform: 'webpush', Tags: ['news'], CreatedAt: '2027-01-15T08:00:00Z', LastPush: null, Key: this.deviceKeys.get(Id) ?? null, ...(this.showsKey ? {ServerKey: this.vapid} : {})}))];
   }
 
   #list(query, headers, problem) {

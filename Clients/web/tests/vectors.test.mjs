@@ -17,7 +17,7 @@ globalThis.crypto ??= webcrypto;
 
 const folder = process.env.SEALPOST_VECTORS ?? new URL('../../../docs/evidence/vectors', import.meta.url).pathname;
 const read = name => JSON.parse(readFileSync(`${folder}/${name}.json`, 'utf8'));
-const {pinned, acceptSignature: asked, acceptSignatureOfEither: either, toleranceSeconds} = read('keys');
+const {pinned, acceptSignature: asked, acceptSignatureWithNonce: fresh, acceptSignatureOfEither: either, nonce: sample, toleranceSeconds} = read('keys');
 const keys = await importKeys([pinned.publicKey]);
 const bytesOf = ({body, bodyBase64}) => new Uint8Array(Buffer.from(bodyBase64 ?? body ?? '', bodyBase64 === undefined ? 'utf8' : 'base64'));
 
@@ -98,7 +98,8 @@ test('digests are made and compared as the server does it', async () => {
 
 test('a key is known by its thumbprint, and asked for by it', () => {
   assert.equal(keys[0].id, pinned.keyid);
-  assert.deepEqual([acceptSignature(keys[0].id, 'known'), acceptSignature(keys[0].id, null)], [asked, either]);
+  const demands = [acceptSignature(keys[0].id, 'known'), acceptSignature(keys[0].id, 'known', sample), acceptSignature(keys[0].id, null, sample)];
+  assert.deepEqual(demands, [asked, fresh, either]);
 });
 
 test('the base of each signature is that of the server, and the signature is verified', async () => {
@@ -108,6 +109,7 @@ test('the base of each signature is that of the server, and the signature is ver
     const created = Number(/created=(\d+)/.exec(given.field('signature-input'))[1]);
     const parameters = [
       {key: 'created', kind: 'integer', value: created}, {key: 'keyid', kind: 'string', value: pinned.keyid}, {key: 'alg', kind: 'string', value: 'ed25519'},
+      ...(request.nonce ? [{key: 'nonce', kind: 'string', value: request.nonce}] : []),
     ];
     const account = given.field('sealpost-account');
     assert.equal(signatureBase(request, {status: answer.status, validator, account}, parameters), base, name);
@@ -223,7 +225,7 @@ for (const [kind, signatures] of [['signed', {keys: [pinned.publicKey]}], ['unsi
 
 /** Lets a client sync through the steps, and compares its stored and shown state after each. */
 async function follow(steps, signatures) {
-  let number = -1, clock = null, mark = null, push;
+  let number = -1, clock = null, mark = null, push, stored, tell = () => {};
   const now = () => clock ?? steps[Math.max(0, number)].deviceTime * 1000;
 
   /** Compares the result of a step before the next request. */
@@ -247,6 +249,9 @@ async function follow(steps, signatures) {
   }
 
   async function fetch(url, options) {
+    // The client requests the next page while it stores this one.
+    if (steps[number]?.next === 'more') await stored;
+    stored = new Promise(done => { tell = done; });
     if (number >= 0) await compare(steps[number]);
     number += 1;
     const {request, answer} = steps[number], {pathname, search} = new URL(url);
@@ -262,6 +267,12 @@ async function follow(steps, signatures) {
   // identifier.
   const store = new MemoryStore(), get = store.get.bind(store);
   store.get = async name => name === 'identity' ? undefined : get(name);
+  const commit = store.commit.bind(store);
+  store.commit = async (revision, changes, head) => {
+    const isDone = await commit(revision, changes, head);
+    if (changes.has('cursor')) tell();
+    return isDone;
+  };
   const limit = Number(new URLSearchParams(steps[0].request.query).get('limit'));
   push = await PushClient.open({
     server: 'https://push.example', signatures, store, fetch, now, limit, makeToken: () => '1000',

@@ -221,18 +221,19 @@ enum SenderConfiguration: Sendable, Hashable {
         }
     }
 
-    /// The sender of the same devices whose pushes show nothing; `nil`: no such sender exists.
+    /// The sender of the same devices whose pushes show nothing, which may be this one; `nil`: no
+    /// such sender exists.
     var silent: SenderConfiguration? {
         switch self {
         case .apns(var apns):
-            (apns.envelope, apns.connections, apns.lookInterval) = (.background, 1, nil)
+            apns.envelope = .background
             return .apns(apns)
         case .fcm(var fcm):
             if fcm.apple != nil { fcm.apple = .background }
-            (fcm.android, fcm.connections, fcm.lookInterval) = (.data, 1, nil)
+            fcm.android = .data
             return .fcm(fcm)
         case .wns(var wns):
-            (wns.content, wns.connections, wns.lookInterval) = (.raw, 1, nil)
+            wns.content = .raw
             return .wns(wns)
         case .webPush, .webhook, .stream: return nil
         }
@@ -322,6 +323,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowedHosts = WebPushSettings.publicHosts
         /// Whether those hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
+        /// The notification that Safari shows without the page's worker; `nil`: none.
+        var placeholder: WebPushPlaceholder?
         var caFile: String?
         var connections = 4
         /// Pushes a second to each push service; `nil`: unlimited.

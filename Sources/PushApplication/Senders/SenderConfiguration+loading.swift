@@ -127,6 +127,7 @@ extension SenderConfiguration.WebPush {
         guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
             throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
         }
+        self.placeholder = try section.section("placeholder") { try WebPushPlaceholder($0) }
         self.caFile = try section.string("caFile")
         try section.integer("connections", in: 1...100, into: &self.connections)
         self.rate = try section.integer("rate", in: 1...1_000_000)
@@ -206,5 +207,20 @@ extension AndroidPlaceholder {
         self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
         self.channel = try section.constant("channel")
         try section.finish()
+    }
+}
+
+extension WebPushPlaceholder {
+    /// `nil` without a page.
+    fileprivate init?(_ section: ConfigurationSection) throws {
+        let title = try section.constant("title"), body = try section.constant("body")
+        guard let page = try section.string("page") else {
+            guard title == nil, body == nil else { throw section.error("page", nil, "is missing") }
+            return nil
+        }
+        guard let placeholder = WebPushPlaceholder(page: page, title: title, body: body) else {
+            throw section.error("page", nil, "must be an https URL of at most \(Self.longestPage) bytes")
+        }
+        self = placeholder
     }
 }

@@ -28,6 +28,7 @@ extension SenderSetup {
             allowedHosts: webPush.allowedHosts,
             addresses: webPush.allowsPrivateAddresses ? .any : .globalOnly,
             alerts: alerts,
+            placeholder: webPush.placeholder,
             connection: ConnectionSettings(caFile: webPush.caFile, connections: webPush.connections, egress: egress)
         )
         let sender = try WebPushSender(settings, on: loop)

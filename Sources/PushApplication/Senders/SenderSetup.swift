@@ -43,9 +43,13 @@ struct SenderSetup {
             case .webhook(let webhook): self = try Self.webhook(webhook, name: name, on: loop, egress)
             case .stream: self = SenderSetup(streamsOf: name, streams)
             }
-            if configuration.lookInterval != nil, let silent = configuration.silent {
+            guard configuration.lookInterval != nil, let silent = configuration.silent else { return }
+            if silent == configuration {
+                // A connection or an access token of their own would tell the provider of looks.
+                self.lanes += self.lanes.map { $0.ofLooks(by: $0.sender) }
+            } else {
                 self.addLooks(
-                    try SenderSetup(silent, name: name, on: loop, streams: streams, egress: egress, tokens: tokens)
+                    of: try SenderSetup(silent, name: name, on: loop, streams: streams, egress: egress, tokens: tokens)
                 )
             }
         } catch let error as SenderSettingsError {
@@ -75,10 +79,10 @@ struct SenderSetup {
         self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
     }
 
-    /// Adds the lanes of looks, which `silent` sends.
-    private mutating func addLooks(_ silent: SenderSetup) {
+    /// Adds the lanes of looks of another sender.
+    private mutating func addLooks(of silent: SenderSetup) {
         let (close, reload) = (self.close, self.reload)
-        self.lanes += zip(self.lanes, silent.lanes).map { $0.ofLooks(by: $1.sender) }
+        self.lanes += silent.lanes.filter(\.lane.isOfLooks)
         self.close = {
             await close()
             await silent.close()

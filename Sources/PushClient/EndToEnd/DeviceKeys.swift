@@ -17,27 +17,47 @@ public struct DeviceKeys: Sendable {
     public let key: DeviceKey
     /// The private and the public keys, for the keychain.
     public let stored: Data
-    private let signing: P256.Signing.PrivateKey
-    private let agreement: P256.KeyAgreement.PrivateKey
+    private let keys: PrivateKeys
 
     /// Makes keys for a device of the account, whose identifier a ``Session`` has.
     public init(account: String, now: Date = Date()) throws {
-        let keys = [P256.Signing.PrivateKey(), P256.Signing.PrivateKey()]
-        let points = keys.map { Base64.url.text(of: $0.publicKey.x963Representation) }
+        let signing = P256.Signing.PrivateKey().rawRepresentation
+        let agreement = P256.Signing.PrivateKey().rawRepresentation
+        try self.init(.inMemory(signing: signing, agreement: agreement), account: account, now: now)
+    }
+
+    #if canImport(Security)
+        /// Makes keys in the device's Secure Enclave, which no program can read; on a device
+        /// without one as ``init(account:now:)`` does.
+        ///
+        /// ``stored`` then has the keys as the Secure Enclave has encrypted them for itself.
+        public init(inSecureEnclaveFor account: String, now: Date = Date()) throws {
+            guard let keys = try PrivateKeys.inSecureEnclave() else {
+                try self.init(account: account, now: now)
+                return
+            }
+            try self.init(keys, account: account, now: now)
+        }
+    #endif
+
+    private init(_ keys: PrivateKeys, account: String, now: Date) throws {
+        let signing = try keys.signing()
+        let points = [signing.publicKey.x963Representation, try keys.agreement().publicKey.x963Representation]
         let time = String(Int(now.timeIntervalSince1970.rounded(.down)))
-        let body = (["sealpost-key", "1", account] + points + [time]).joined(separator: ".")
-        let signature = try keys[0].signature(for: Array("sealpost-own\n\(body)".utf8)).rawRepresentation
-        let text = "\(body).\(Base64.url.text(of: signature))."
-        try self.init(stored: keys[0].rawRepresentation + keys[1].rawRepresentation + Data(text.utf8))
+        let body = (["sealpost-key", "1", account] + points.map { Base64.url.text(of: $0) } + [time])
+            .joined(separator: ".")
+        let signature = try signing.signature(for: Array("sealpost-own\n\(body)".utf8)).rawRepresentation
+        try self.init(stored: keys.stored(with: "\(body).\(Base64.url.text(of: signature))."))
     }
 
     /// Reads the keys of an earlier start. Throws if they are not those of `stored`.
     public init(stored: Data) throws {
-        guard stored.count > 64 else { throw UnreadablePayload.malformed }
+        let (keys, text) = try PrivateKeys.read(stored)
         self.stored = stored
-        self.signing = try P256.Signing.PrivateKey(rawRepresentation: stored.prefix(32))
-        self.agreement = try P256.KeyAgreement.PrivateKey(rawRepresentation: stored.dropFirst(32).prefix(32))
-        self.key = try DeviceKey(String(decoding: stored.dropFirst(64), as: UTF8.self))
+        self.keys = keys
+        self.key = try DeviceKey(text)
+        // Unreadable keys are noticed now.
+        _ = (try keys.signing(), try keys.agreement())
     }
 
     /// The text of another device of the account with this device's approval.
@@ -46,11 +66,12 @@ public struct DeviceKeys: Sendable {
     /// senders encrypt for the device from their next message on.
     public func approve(_ other: DeviceKey) throws -> String {
         guard other.account == self.key.account else { throw UnreadablePayload.account }
-        let signature = try self.signing.signature(for: Array("sealpost-approve\n\(other.body)".utf8))
+        let signature = try self.keys.signing().signature(for: Array("sealpost-approve\n\(other.body)".utf8))
         return other.text + self.key.id + Base64.url.text(of: signature.rawRepresentation)
     }
 
-    /// Opens an end-to-end payload.
+    /// Opens an end-to-end payload, without a check whether its message came before:
+    /// ``PushClient/openPayload(of:with:from:)`` does both.
     ///
     /// - Parameters:
     ///   - payload: The payload as fetched.
@@ -63,6 +84,8 @@ public struct DeviceKeys: Sendable {
         app: String = "default",
         now: Date = Date()
     ) throws(UnreadablePayload) -> OpenedPayload {
-        try OpenedPayload(payload, for: self.key, self.agreement, from: senders, app: app, now: now)
+        // The keys were readable before.
+        guard let agreement = try? self.keys.agreement() else { throw .unreadable }
+        return try OpenedPayload(payload, for: self.key, agreement, from: senders, app: app, now: now)
     }
 }

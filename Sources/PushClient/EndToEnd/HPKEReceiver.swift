@@ -16,7 +16,7 @@ struct HPKEReceiver {
     /// `SetupAuthR`. Throws if a point is not on the curve.
     init(
         encapsulated: [UInt8],
-        key: P256.KeyAgreement.PrivateKey,
+        key: any AgreementKey,
         sender: P256.KeyAgreement.PublicKey,
         information: [UInt8]
     ) throws {

@@ -12,8 +12,8 @@ public import PushAPI
 public struct OpenedPayload: Sendable, Hashable {
     /// The payload that the sender has encrypted.
     public let payload: JSONValue
-    /// The sender's id of the message. The server could deliver a message twice: refuse an id that
-    /// came with another notification before.
+    /// The sender's id of the message. The server could deliver a message twice:
+    /// ``PushClient/openPayload(of:with:from:)`` refuses that.
     public let message: String
     /// The sender's time. An id need not be remembered for longer than 61 days after it.
     public let sentAt: Date
@@ -26,7 +26,7 @@ public struct OpenedPayload: Sendable, Hashable {
     init(
         _ text: String,
         for key: DeviceKey,
-        _ agreement: P256.KeyAgreement.PrivateKey,
+        _ agreement: any AgreementKey,
         from senders: [String],
         app: String,
         now: Date

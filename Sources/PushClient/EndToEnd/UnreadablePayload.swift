@@ -15,6 +15,8 @@ public enum UnreadablePayload: String, Error, Sendable, CaseIterable {
     case expired
     /// A decryption fails: somebody has changed or swapped a part.
     case unreadable
+    /// Its message came with another notification before: somebody delivers it twice.
+    case replayed
     /// A device's key has a wrong signature.
     case signature
     /// A device's key belongs to another account.

@@ -99,6 +99,11 @@ actor InboxKeeper {
         try self.change { draft in for id in ids { draft.remove(id) } }
     }
 
+    /// Records messages with their notifications, and refuses those that came with others before.
+    func admit(_ results: [OpeningResult], of ids: [Int64]) throws -> [OpeningResult] {
+        try self.change { $0.admit(results, of: ids) }
+    }
+
     func take(_ changes: InboxChanges) throws {
         try self.change { $0.index.take(changes) }
     }

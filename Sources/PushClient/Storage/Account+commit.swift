@@ -19,6 +19,13 @@ extension Account {
                 created.append(name)
                 index.outbox[place].payload = name
             }
+            if let messages = draft.messages {
+                let name = try self.create(messages, store, .nowhereElse) { nonce in
+                    EntryName(messagesOf: draft.commit, nonce: nonce)
+                }
+                created.append(name)
+                index.messages = name
+            }
             guard try store.createIndex(index.bytes(draft.commit), draft.commit, in: self.folder) else {
                 for name in created { store.removeEntry(name, in: self.folder) }
                 return false

@@ -225,7 +225,7 @@ final class Account: Sendable {
             let snapshot = try self.read(store)
             var draft = AccountDraft(basedOn: snapshot) { name in
                 // An unreadable entry counts as missing for this change.
-                (try? store.readEntry(name, in: self.folder)).flatMap(CachedItem.init(bytes:))
+                try? store.readEntry(name, in: self.folder)
             }
             let result = change(&draft)
             if draft.index == snapshot.index { return result }

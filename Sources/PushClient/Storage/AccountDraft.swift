@@ -14,16 +14,23 @@ struct AccountDraft {
     private(set) var fresh: [Int64: (cached: CachedItem, bytes: Data)] = [:]
     /// The new payloads that wait to be sent, by the keys of their tasks.
     var payloads: [UUID: Data] = [:]
-    private let read: (EntryName) -> CachedItem?
+    /// The new list of messages; `nil` if it stays the same.
+    var messages: Data?
+    private let read: (EntryName) -> Data?
 
-    init(basedOn snapshot: Account.Snapshot, read: @escaping (EntryName) -> CachedItem?) {
+    init(basedOn snapshot: Account.Snapshot, read: @escaping (EntryName) -> Data?) {
         self.commit = snapshot.commit + 1
         self.index = snapshot.index
         self.read = read
     }
 
     /// An item with this draft's changes; `nil` if it is missing or unreadable.
-    func item(_ id: Int64) -> CachedItem? { self.fresh[id]?.cached ?? self.index.name(of: id).flatMap(self.read) }
+    func item(_ id: Int64) -> CachedItem? {
+        self.fresh[id]?.cached ?? self.index.name(of: id).flatMap(self.read).flatMap(CachedItem.init(bytes:))
+    }
+
+    /// The content of a file; `nil` if it is missing or unreadable.
+    func content(_ name: EntryName) -> Data? { self.read(name) }
 
     mutating func put(_ cached: CachedItem) {
         let id = cached.item.id
@@ -64,6 +71,7 @@ struct AccountDraft {
         index.signOuts = self.index.signOuts
         self.index = index
         self.fresh = [:]
+        self.messages = nil
     }
 
     /// Ends the account and stores the order for the server.

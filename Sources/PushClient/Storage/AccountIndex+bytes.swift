@@ -10,13 +10,17 @@ extension AccountIndex {
     private static let formWithOutbox: UInt8 = 3
     /// Adds the account's identifiers after the outbox.
     private static let formWithAccount: UInt8 = 4
+    /// Adds the file of the messages.
+    private static let formWithMessages: UInt8 = 5
 
     /// Encodes the index as of the given commit.
     func bytes(_ commit: Int64) -> Data {
         var writer = ByteWriter()
-        let hasAccount = self.account != nil || self.signOuts.contains { $0.account != nil }
+        let hasMessages = self.messages != nil
+        let hasAccount = hasMessages || self.account != nil || self.signOuts.contains { $0.account != nil }
         let hasOutbox = hasAccount || !self.outbox.isEmpty || !self.failures.isEmpty
-        writer.byte(hasAccount ? Self.formWithAccount : hasOutbox ? Self.formWithOutbox : Self.form)
+        let form = hasAccount ? Self.formWithAccount : hasOutbox ? Self.formWithOutbox : Self.form
+        writer.byte(hasMessages ? Self.formWithMessages : form)
         writer.byte(self.proof.rawValue << 1 | (self.isEnded ? 1 : 0))
         writer.number(UInt64(self.epoch))
         writer.list(self.history) { $0.fixed($1) }
@@ -55,6 +59,9 @@ extension AccountIndex {
         guard hasAccount else { return writer.bytes }
         writer.optional(self.account) { $0.text($1) }
         writer.list(self.signOuts) { writer, order in writer.optional(order.account) { $0.text($1) } }
+        guard let messages = self.messages else { return writer.bytes }
+        writer.age(messages.commit, commit)
+        writer.byte(messages.nonce)
         return writer.bytes
     }
 
@@ -67,7 +74,7 @@ extension AccountIndex {
 
     private init(_ reader: inout ByteReader, _ commit: Int64) throws {
         let form = try reader.byte()
-        guard (Self.form...Self.formWithAccount).contains(form) else { throw ByteReader.Malformed() }
+        guard (Self.form...Self.formWithMessages).contains(form) else { throw ByteReader.Malformed() }
         let flags = try reader.byte()
         guard let proof = Proof(rawValue: flags >> 1), let epoch = UInt32(exactly: try reader.number()) else {
             throw ByteReader.Malformed()
@@ -103,9 +110,11 @@ extension AccountIndex {
         guard form >= Self.formWithOutbox else { return }
         self.outbox = try reader.list { try OutboxTask(&$0, commit) }
         self.failures = try reader.list { try Outbox.Failure(&$0) }
-        guard form == Self.formWithAccount else { return }
+        guard form >= Self.formWithAccount else { return }
         self.account = try reader.optional { try $0.text() }
         let accounts = try reader.list { reader in try reader.optional { try $0.text() } }
         self.signOuts = zip(self.signOuts, accounts).map { $0.of($1) }
+        guard form == Self.formWithMessages else { return }
+        self.messages = try EntryName(messagesOf: reader.age(commit), nonce: reader.byte())
     }
 }

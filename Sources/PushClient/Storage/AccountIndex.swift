@@ -61,6 +61,9 @@ struct AccountIndex: Sendable, Hashable {
     /// The tasks that the client gave up, until the app forgets them.
     var failures: [Outbox.Failure] = []
 
+    /// The file of the messages of end-to-end payloads; `nil` before the first.
+    var messages: EntryName?
+
     /// An empty index that has no record of the commits before.
     static func empty(_ proof: Proof, epoch: UInt32, after commit: Int64) -> AccountIndex {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
@@ -77,6 +80,7 @@ struct AccountIndex: Sendable, Hashable {
         index.signOuts = self.signOuts
         index.outbox = self.outbox
         index.failures = self.failures
+        index.messages = self.messages
         return index
     }
 
@@ -93,7 +97,7 @@ struct AccountIndex: Sendable, Hashable {
     }
 
     /// All files that the index names.
-    var files: [EntryName] { self.names + self.outbox.compactMap(\.payload) }
+    var files: [EntryName] { self.names + self.outbox.compactMap(\.payload) + [self.messages].compactMap(\.self) }
 
     var names: [EntryName] {
         self.entries.map { EntryName(id: $0.key, commit: $0.value.commit, nonce: $0.value.nonce) }

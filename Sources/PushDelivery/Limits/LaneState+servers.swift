@@ -2,28 +2,25 @@ internal import Foundation
 internal import PushCore
 internal import PushStore
 
-/// Sharing of a lane's rate and delays between the servers that send from it.
+/// Sharing of a lane's rate and delays between the servers of the store.
 extension LaneState {
-    /// How long the lane counts as used after a push was leased, in seconds.
-    static let use: TimeInterval = 5
-
-    /// Whether this server sends from the lane.
-    func isUsed(now: Date) -> Bool {
-        if !self.leased.isEmpty || self.inFlight > 0 { return true }
-        return self.leasedAt.map { abs(now.timeIntervalSince($0)) < Self.use } ?? false
-    }
+    /// The assumed number of servers before the first exchange, some milliseconds after the start.
+    static let unknownServers = 10
 
     /// Divides the rate among so many servers.
     mutating func share(among servers: Int) {
         guard servers != self.servers else { return }
-        self.servers = servers
-        self.pacer?.share(among: servers)
+        self.servers = max(1, servers)
+        self.pacer?.share(among: self.servers)
     }
 
-    /// Applies a delay that the provider has asked another server for; afterwards one server
-    /// probes for all that know of the pause.
-    mutating func beginPause(until date: Date, reason: String, now: Date) {
-        self.record(self.health.beginPause(until: date, reason: reason, now: now))
+    /// Applies, once, a delay that the provider has asked another server for, so that new
+    /// credentials end it; afterwards one server probes for all that know of the pause.
+    mutating func observe(_ delay: LaneDelay, now: Date) {
+        guard delay.number != self.observedDelay else { return }
+        self.observedDelay = delay.number
+        let until = now + delay.length.timeInterval
+        self.record(self.health.beginPause(until: until, reason: delay.reason, now: now))
     }
 
     /// Removes and returns the delay that the other servers must apply; `nil` if there is none.

@@ -2,35 +2,34 @@ package import Foundation
 package import Logging
 package import PushStore
 
-/// Sends this server's news to the other servers of a store, and applies theirs.
+/// Sends this server's delays and pauses of lanes to the other servers of a store, and applies
+/// theirs; counts the servers.
 ///
-/// While that fails, each server continues with its own figures, and keeps its news: nothing is
-/// refused because of it.
+/// While that fails, the server continues with the last number of servers, and keeps its news:
+/// nothing is refused because of it.
 package actor LimitExchange {
-    /// How many seconds the last round of another server is kept: longer than its rows live.
-    private static let memory: TimeInterval = 600
-
     private let store: any LimitStore
-    private let limits: [any SharedLimit]
+    private let status: SenderStatus
+    private let servers: ServerCount
     private let logger: Logger
     private let now: @Sendable () -> Date
     /// A random number, since the server's number may change while it runs.
     private let process = Int64.random(in: 1 ... .max)
-    private var number: Int64 = 1
     /// News that was not stored yet, or may not have been.
     private var unsent: LimitNews?
-    private var read: [Int64: (round: Int64, at: Date)] = [:]
     private var isFailing = false
     private var isRunning = false
 
     package init(
         store: any LimitStore,
-        limits: [any SharedLimit],
+        status: SenderStatus,
+        servers: ServerCount,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.store = store
-        self.limits = limits
+        self.status = status
+        self.servers = servers
         self.logger = logger
         self.now = now
     }
@@ -41,10 +40,13 @@ package actor LimitExchange {
         self.isRunning = true
         defer { self.isRunning = false }
         do {
-            var hasMore = true
-            // A server that starts must read all news of the last minutes.
-            while hasMore { hasMore = try await self.exchangeOnce().hasMore }
-            if self.isFailing { self.logger.notice("limits shared with the other servers again") }
+            let news = self.unsent ?? self.status.takeNews(now: self.now())
+            self.unsent = news
+            let answer = try await self.store.exchange(news, of: self.process)
+            self.unsent = nil
+            self.servers.record(answer.servers)
+            self.status.apply(answer, now: self.now())
+            if self.isFailing { self.logger.notice("lanes shared with the other servers again") }
             self.isFailing = false
         } catch {
             self.record(error)
@@ -53,41 +55,11 @@ package actor LimitExchange {
 
     // MARK: - Private
 
-    private func exchangeOnce() async throws -> LimitAnswer {
-        let news = self.unsent ?? self.takeNews()
-        self.unsent = news
-        let round = LimitRound(
-            process: self.process,
-            number: self.number,
-            news: news,
-            read: self.read.mapValues(\.round)
-        )
-        let answer = try await self.store.exchange(round)
-        self.unsent = nil
-        if !news.isEmpty { self.number += 1 }
-        self.apply(answer)
-        return answer
-    }
-
-    private func takeNews() -> LimitNews {
-        var news = LimitNews()
-        let now = self.now()
-        for limit in self.limits { limit.takeNews(into: &news, now: now) }
-        return news
-    }
-
-    private func apply(_ answer: LimitAnswer) {
-        let now = self.now()
-        for message in answer.messages { self.read[message.process] = (message.round, now) }
-        self.read = self.read.filter { now.timeIntervalSince($0.value.at) < Self.memory }
-        for limit in self.limits { limit.apply(answer, now: now) }
-    }
-
     private func record(_ error: any Error) {
         guard !self.isFailing else { return }
         self.isFailing = true
         self.logger.warning(
-            "limits not shared with the other servers; until they are, each server applies them alone",
+            "lanes not shared with the other servers; until they are, each server pauses its lanes alone",
             metadata: ["error": "\(error)"]
         )
     }

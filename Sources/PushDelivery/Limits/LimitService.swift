@@ -2,7 +2,7 @@ package import Foundation
 package import Logging
 package import PushStore
 
-/// Runs the exchange of limits with the servers that share the store.
+/// Runs the exchange of lanes' delays and pauses with the servers that share the store.
 package struct LimitService: Sendable {
     /// An exchange without news is two queries. A server's news reaches the others within two
     /// intervals.
@@ -16,12 +16,13 @@ package struct LimitService: Sendable {
 
     package init(
         store: any LimitStore,
-        limits: [any SharedLimit],
+        status: SenderStatus,
+        servers: ServerCount,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
         self.store = store
-        self.exchange = LimitExchange(store: store, limits: limits, logger: logger, now: now)
+        self.exchange = LimitExchange(store: store, status: status, servers: servers, logger: logger, now: now)
         self.logger = logger
     }
 
@@ -39,7 +40,7 @@ package struct LimitService: Sendable {
         do {
             try await self.store.deleteOldNews()
         } catch {
-            self.logger.report("deletion of old limit reports failed; it is retried", error)
+            self.logger.report("deletion of old delays and pauses failed; it is retried", error)
         }
     }
 }

@@ -5,9 +5,8 @@ package import PushStore
 
 extension PostgreSQLReader {
     package func user(named name: Username) async throws(StoreError) -> User? {
-        let sealing = self.store.sealing
-        return try await self.read(Self.userNamed, sealing.index.hash(name)) { rows in
-            try rows.first.flatMap { try User($0, named: name, sealing) }
+        try await self.read(Self.userNamed, self.sealing.index.hash(name)) { rows in
+            try rows.first.flatMap { try User($0, named: name, self.sealing) }
         }
     }
 
@@ -22,36 +21,40 @@ extension PostgreSQLReader {
     static let accountWithID = "select \(StoredAccount.Column.list) from account where id = $1"
     static let accountNamed = "select \(StoredAccount.Column.list) from account where name_key = $1"
 
-    package func hasUsers() async throws(StoreError) -> Bool {
-        try await self.read(Self.anyUser) { rows in rows.first != nil }
-    }
-
-    static let anyUser = "select 1 from account limit 1"
-
-    package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
-        let sealing = self.store.sealing
-        let start = last.map(sealing.index.hash) ?? Data()
-        return try await self.read(Self.usersAfter, start, limit) { rows in
-            try rows.compactMap { try UserEntry($0, sealing) }
-        }
-    }
-
-    package func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
-        let sealing = self.store.sealing
-        return try await self.read(Self.entryNamed, sealing.index.hash(name)) { rows in
-            try rows.first.flatMap { try UserEntry($0, sealing) }
-        }
-    }
-
-    static let usersAfter = "\(entries) where name_key > $1 order by name_key limit $2"
-    private static let entryNamed = "\(entries) where name_key = $1"
-
+    package static let anyUser = "select 1 from account limit 1"
+    package static let usersAfter = "\(entries) where name_key > $1 order by name_key limit $2"
+    package static let entryNamed = "\(entries) where name_key = $1"
     private static let entries = "select \(ListedUserColumn.selected) from account u"
 
     package func tags(ofUser name: Username) async throws(StoreError) -> [Tag]? {
-        let sealing = self.store.sealing
-        return try await self.read(Self.accountNamed, sealing.index.hash(name)) { rows in
-            try rows.first.map { try StoredAccount($0).openTags(sealing) }
+        try await self.read(Self.accountNamed, self.sealing.index.hash(name)) { rows in
+            try rows.first.map { try StoredAccount($0).openTags(self.sealing) }
         }
     }
+
+    package func password(of user: User) async throws(StoreError) -> PasswordHash? {
+        try await self.read(Self.passwordOf, user.id, user.passwordNumber) { rows in
+            try rows.first.map { PasswordHash(phc: try $0.text(0)) }
+        }
+    }
+
+    private static let passwordOf = "select password from account where id = $1 and password_number = $2"
+
+    package func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash? {
+        let last = try await self.read(Self.lastUser) { try $0.first?.optionalInteger(0) }
+        guard let last else { return nil }
+        return try await self.read(Self.passwordFrom, number.bucket(of: last) + 1) { rows in
+            try rows.first?.optionalText(0).map(PasswordHash.init(phc:))
+        }
+    }
+
+    private static let lastUser = "select max(id) from account"
+
+    /// Falls back to the last user's password, if all users from that id on were deleted after
+    /// `lastUser`.
+    private static let passwordFrom = """
+        select coalesce(
+            (select password from account where id >= $1 order by id limit 1),
+            (select password from account order by id desc limit 1))
+        """
 }

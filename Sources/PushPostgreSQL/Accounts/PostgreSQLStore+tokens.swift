@@ -95,17 +95,11 @@ extension PostgreSQLStore {
     }
 
     package func writeTokenUses(limit: Int) async throws -> Int {
-        let uses = self.tokenUses.take(limit)
-        if uses.isEmpty { return 0 }
-        do {
+        try await self.tokenUses.write(limit) { uses in
             try await self.write { tx in
                 _ = try await tx.query(Self.tokensUsed, uses.map(\.token.description), uses.map(\.at.milliseconds))
             }
-        } catch {
-            self.tokenUses.giveBack(uses)
-            throw error
         }
-        return uses.count
     }
 
     /// Other servers may have stored later uses.

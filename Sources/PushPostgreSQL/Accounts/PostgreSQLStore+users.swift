@@ -86,7 +86,8 @@ extension PostgreSQLStore {
                 now.milliseconds,
                 change.apps != nil,
                 change.apps?.stored,
-                change.password?.phc
+                change.password?.phc,
+                change.requiresEncryption
             )
             tx.end(.user(user))
         }
@@ -109,6 +110,7 @@ extension PostgreSQLStore {
             apps = case when $5 then $6 else apps end,
             password = coalesce($7, password),
             password_number = password_number + case when $7 is null then 0 else 1 end,
+            requires_encryption = coalesce($8, requires_encryption),
             version = version + 1
         where id = $1
         """

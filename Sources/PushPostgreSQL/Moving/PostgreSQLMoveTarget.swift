@@ -21,8 +21,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
     private let connection: BlockingConnection
 
     init(_ connection: BlockingConnection, place: String) {
-        self.connection = connection
-        self.place = place
+        (self.connection, self.place) = (connection, place)
     }
 
     package func isUnfinished(_ identity: Data) throws -> Bool {

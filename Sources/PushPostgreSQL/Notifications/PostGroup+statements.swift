@@ -73,10 +73,11 @@ extension PostGroup {
 
     static let lookup = """
         with a as (
-            select id, name_key, apps from account where name_key = any($1::bytea[]) order by id for key share)
-        select a.id, a.name_key, a.apps, null::int8, null::int8 from a
-        union all select u.user_id, null, null, u.notifications, u.bytes from usage u where u.user_id = any($2::int8[])
-        union all select n.id, null, null, null, null from notification n where n.id = any($3::int8[])
+            select id, name_key, apps, requires_encryption from account where name_key = any($1::bytea[])
+            order by id for key share)
+        select a.id, a.name_key, a.apps, null::int8, null::int8, a.requires_encryption from a
+        union all select u.user_id, null, null, u.notifications, u.bytes, null from usage u where u.user_id = any($2::int8[])
+        union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
     /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
@@ -203,6 +204,7 @@ extension PostGroup {
             notifications.map(\.expiresAt.milliseconds),
             chosen.map(\.payload),
             chosen.map(\.alert),
+            notifications.map(\.isEndToEnd),
             recipients.map(\.id),
             recipients.map(\.user),
             recipients.map(\.change),
@@ -245,25 +247,25 @@ extension PostGroup {
     /// Fails (23505) if an id is taken, so the order of the other parts does not matter.
     private static let notifications = """
         insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
-            sequence, seed, created_at, expires_at, payload, alert)
+            sequence, seed, created_at, expires_at, payload, alert, is_end_to_end)
         select t.id, t.sender_id, t.app, t.is_stored_by_clients, t.is_read_once, t.priority, t.collapse_id,
             ((extract(epoch from clock_timestamp()) * 1000000)::int8 << 8) + t.place, t.seed, t.created_at, t.expires_at,
-            t.payload, t.alert
+            t.payload, t.alert, t.is_end_to_end
         from unnest($1::int8[], $2::int8[], $3::text[], $4::boolean[], $5::boolean[], $6::text[], $7::text[], $8::int8[],
-            $9::int8[], $10::int8[], $11::int8[], $12::bytea[], $13::bytea[])
+            $9::int8[], $10::int8[], $11::int8[], $12::bytea[], $13::bytea[], $14::boolean[])
             as t (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id, place, seed, created_at,
-                expires_at, payload, alert)
+                expires_at, payload, alert, is_end_to_end)
         """
 
     private static let recipients = """
         insert into recipient (notification_id, user_id, change, changed_at, mac)
-        select * from unnest($14::int8[], $15::int8[], $16::int8[], $17::int8[], $18::int8[])
+        select * from unnest($15::int8[], $16::int8[], $17::int8[], $18::int8[], $19::int8[])
         """
 
     private static let pushes = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select t.id, t.device, t.user_id, t.lane, false, t.due_at, t.reason
-        from unnest($19::int8[], $20::int8[], $21::int8[], $22::text[], $23::int8[], $24::text[])
+        from unnest($20::int8[], $21::int8[], $22::int8[], $23::text[], $24::int8[], $25::text[])
             as t (id, device, user_id, lane, due_at, reason)
         """
 
@@ -274,7 +276,7 @@ extension PostGroup {
         s as (
             insert into scheduled (notification_id, due_at, sequence, expressions, platforms)
             select n.id, t.due_at, n.sequence, t.expressions, t.platforms
-            from unnest($25::int8[], $26::int8[], $27::bytea[], $28::text[]) as t (id, due_at, expressions, platforms)
+            from unnest($26::int8[], $27::int8[], $28::bytea[], $29::text[]) as t (id, due_at, expressions, platforms)
             join n on n.id = t.id)
         select n.id, n.sequence from n
         """
@@ -290,7 +292,11 @@ extension PostGroup.Facts {
         for row in rows.map({ $0 }) {
             let id = try row.integer(0)
             if let key = try row.optionalData(1) {
-                self.users[key] = NamedUser(id: id, apps: Set(storedApps: try row.optionalText(2)))
+                self.users[key] = NamedUser(
+                    id: id,
+                    apps: Set(storedApps: try row.optionalText(2)),
+                    requiresEncryption: try row.boolean(5)
+                )
             } else if let notifications = try row.optionalInteger(3) {
                 self.usage[id] = Usage(notifications: notifications, bytes: try row.integer(4))
             } else {

@@ -15,7 +15,7 @@ extension PostgreSQLStore {
         now: Date
     ) async throws -> Set<Int64> {
         if users.isEmpty { return [] }
-        let new = try await tx.query(Self.newRecipients, users, target.id).map { try $0.integer(0) }
+        let new = try await tx.query(Self.newRecipients, users, target.id, target.isForAll).map { try $0.integer(0) }
         if new.isEmpty { return [] }
         let numbers = try await tx.changes(ofUsers: new)
         let rows = try await tx.query(
@@ -40,12 +40,13 @@ extension PostgreSQLStore {
         return Set(try rows.map { try $0.integer(0) })
     }
 
-    /// The users among `$1` who are not recipients of `$2` yet, locked against deletion in the
-    /// order of their ids.
+    /// The users among `$1` who are not recipients of `$2` yet and may get its payload, locked
+    /// against deletion in the order of their ids.
+    ///
     /// Looks each up by the whole key: with a join, the planner may read all recipients for each
     /// page of a broadcast.
     static let newRecipients = """
-        select a.id from account a where a.id = any($1::int8[])
+        select a.id from account a where a.id = any($1::int8[]) and ($3::boolean or not a.requires_encryption)
             and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null
         order by a.id for key share of a
         """

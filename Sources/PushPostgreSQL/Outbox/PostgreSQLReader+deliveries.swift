@@ -1,30 +1,14 @@
-package import Foundation
-internal import PostgreSQL
-package import PushCore
-package import PushStore
+internal import PushStore
 
 extension PostgreSQLReader {
-    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
-        try await self.read(Self.isThere, id.rawValue, now.milliseconds, sender) { $0.count > 0 }
-    }
-
-    static let isThere = """
+    package static let isThere = """
         select 1 from notification
         where id = $1 and expires_at > $2 and recalled_at is null and ($3::int8 is null or sender_id = $3)
         """
 
-    package func deliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry] {
-        let sealing = self.store.sealing
-        return try await self.read(Self.deliveries, id.rawValue, device, limit) { rows in
-            try rows.compactMap { try DeliveryEntry($0, sealing) }
-        }
-    }
+    package static let isFanningOut = "select 1 from fanout where notification_id = $1 and not is_set_aside"
 
-    static let deliveries = """
+    package static let deliveries = """
         with d as (\(DeliveryStage.pushes))
         select \(DeliveryColumn.list)
         from d left join device v on v.number = d.device left join account u on u.id = d.user_id
@@ -32,19 +16,8 @@ extension PostgreSQLReader {
         order by d.device
         """
 
-    package func deliveries(
-        of id: NotificationID,
-        toUser user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [DeliveryEntry] {
-        let sealing = self.store.sealing
-        return try await self.read(Self.deliveriesToUser, id.rawValue, user, limit) { rows in
-            try rows.compactMap { try DeliveryEntry($0, sealing) }
-        }
-    }
-
     /// The offset makes the planner look up each device's push, and not walk over a broadcast's.
-    static let deliveriesToUser = """
+    package static let deliveriesToUser = """
         with d as (
             select p.device, p.user_id, v.id, p.lane, case when p.owner is null then 'queued' else 'sending' end as state,
                 p.attempts, p.reason, null::int8 as settled_at, p.due_at
@@ -60,26 +33,8 @@ extension PostgreSQLReader {
         order by d.device limit $3
         """
 
-    package func failedPushes(
-        since: Date,
-        before last: FailurePlace?,
-        limit: Int
-    ) async throws(StoreError) -> [FailedPush] {
-        let sealing = self.store.sealing
-        return try await self.read(
-            Self.failedPushes,
-            since.milliseconds,
-            last?.at.milliseconds ?? .max,
-            last?.notification ?? .max,
-            last?.device ?? .max,
-            limit
-        ) { rows in
-            try rows.compactMap { try FailedPush($0, sealing) }
-        }
-    }
-
     /// The names are read after the limit, so that the planner finds the rows by their index.
-    static let failedPushes = """
+    package static let failedPushes = """
         with d as (
             select notification_id, device, user_id, lane, state, attempts, reason, settled_at from push_end
             where state = 'failed' and settled_at >= $1 and (settled_at, notification_id, device) < ($2, $3, $4)
@@ -89,20 +44,9 @@ extension PostgreSQLReader {
         order by d.settled_at desc, d.notification_id desc, d.device desc
         """
 
-    package func recipients(
-        of id: NotificationID,
-        after user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [RecipientEntry] {
-        let sealing = self.store.sealing
-        return try await self.read(Self.recipients, id.rawValue, user, limit) { rows in
-            try rows.map { try RecipientEntry($0, sealing) }
-        }
-    }
-
     private static let byRecipient = PairIndex(first: "notification_id", second: "user_id")
 
-    static let recipients = """
+    package static let recipients = """
         with r as (
             select notification_id, user_id, fetched_at, read_at, dismissed_at from recipient
             where \(byRecipient.rows(of: "$1", after: "$2")) order by \(byRecipient.order) limit $3)
@@ -110,45 +54,15 @@ extension PostgreSQLReader {
         from r left join account u on u.id = r.user_id order by r.user_id
         """
 
-    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
-        try await self.read(Self.times, id.rawValue) { rows in try rows.compactMap { try NotificationTimes($0) }.first }
-    }
+    package static let times = "select \(NotificationTimes.Column.list) from notification n where n.id = $1"
 
-    private static let times = "select \(NotificationTimes.Column.list) from notification n where n.id = $1"
-
-    package func latestNotifications(
-        ofUser user: Int64,
-        limit: Int
-    ) async throws(StoreError) -> [NotificationTimes] {
-        try await self.read(Self.latestNotifications, user, limit) { rows in
-            try rows.compactMap { try NotificationTimes($0) }
-        }
-    }
-
-    static let latestNotifications = """
+    package static let latestNotifications = """
         with r as (select notification_id, change from recipient where user_id = $1 order by change desc limit $2)
         select \(NotificationTimes.Column.list)
         from r join notification n on n.id = r.notification_id order by r.change desc
         """
 
-    package func countDeliveries(
-        of id: NotificationID,
-        after device: Int64,
-        limit: Int
-    ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
-        try await self.read(Self.counts, id.rawValue, device, limit) { rows in
-            var counts: [DeliveryStage: Int] = [:]
-            var last: Int64 = 0
-            for row in rows.map({ $0 }) {
-                guard let stage = DeliveryStage(rawValue: try row.text(0)) else { continue }
-                counts[stage] = Int(clamping: try row.integer(1))
-                last = max(last, try row.integer(2))
-            }
-            return (counts, counts.values.reduce(0, +) < limit ? nil : last)
-        }
-    }
-
-    static let counts = """
+    package static let counts = """
         with d as (\(DeliveryStage.pushes))
         select \(DeliveryStage.expression), count(*), max(d.device) from d
         left join recipient r on r.notification_id = $1 and r.user_id = d.user_id

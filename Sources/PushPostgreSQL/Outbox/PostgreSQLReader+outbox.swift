@@ -77,20 +77,8 @@ extension PostgreSQLReader {
 /// Searches the due pushes for the best probe. The search steps over all older pushes that do not
 /// fit.
 extension PostgreSQLReader {
-    /// The condition that a push must meet.
-    private struct Wish {
-        /// Whether a push must have been accepted at the address before; `nil`: either.
-        let isKnown: Bool?
-        let avoids: Bool
-    }
-
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush? {
-        let wishes = [
-            Wish(isKnown: choice.address == .known, avoids: true),
-            Wish(isKnown: nil, avoids: true),
-            Wish(isKnown: nil, avoids: false),
-        ]
-        for wish in wishes {
+        for wish in choice.wishes {
             for queue in Queue.allCases {
                 let push = try await self.read(
                     Self.search,
@@ -98,7 +86,7 @@ extension PostgreSQLReader {
                     queue == .bulk,
                     now.milliseconds,
                     wish.isKnown,
-                    wish.avoids ? choice.avoidedUsers.sorted() : []
+                    wish.avoided.sorted()
                 ) { rows in
                     try rows.first.map { DuePush(notification: try $0.integer(0), device: try $0.integer(1)) }
                 }

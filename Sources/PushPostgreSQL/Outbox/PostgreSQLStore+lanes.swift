@@ -3,12 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// Moves pushes whose device has registered an address at another provider since they were
-/// enqueued.
-///
-/// They continue in the device's new lane, as if they had just been enqueued there. The tally
-/// counts them as cancelled in the old lane and as enqueued in the new one. So each lane adds up,
-/// and no count ever falls.
+/// Moves pushes to the lanes of their devices, as `DeviceStore.move` says.
 extension PostgreSQLStore {
     /// Moves queued pushes of a device to its lane; returns how many, at most `page`.
     ///

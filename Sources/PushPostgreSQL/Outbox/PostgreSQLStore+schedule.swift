@@ -1,6 +1,6 @@
 package import Foundation
 internal import PostgreSQL
-internal import PushCore
+package import PushCore
 package import PushStore
 
 extension PostgreSQLStore {
@@ -137,4 +137,24 @@ extension PostgreSQLStore {
         update notification m set payload = null, alert = null, recalled_at = $2 from n where m.id = n.id
         returning n.sender_id, n.bytes
         """
+}
+
+extension PostgreSQLReader {
+    package func sendTime(of id: NotificationID) async throws(StoreError) -> Date? {
+        try await self.read(
+            "select due_at from scheduled where notification_id = $1 and not is_set_aside",
+            id.rawValue
+        ) { rows in
+            try rows.first.map { Date(milliseconds: try $0.integer(0)) }
+        }
+    }
+
+    package func schedule() async throws(StoreError) -> Schedule {
+        try await self.read("select (select count(*) from scheduled), (\(PostgreSQLStore.firstDue))") { rows in
+            Schedule(
+                count: Int(clamping: try rows.first?.integer(0) ?? 0),
+                firstDue: try rows.first?.optionalInteger(1).map(Date.init(milliseconds:))
+            )
+        }
+    }
 }

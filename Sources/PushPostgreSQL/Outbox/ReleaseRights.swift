@@ -14,13 +14,13 @@ struct ReleaseRights {
         for row in try await tx.query(Self.accounts, senders, keys).map({ $0 }) {
             let (id, key) = (try row.integer(0), try row.data(1))
             let apps = Set(storedApps: try row.optionalText(3))
-            self.named[key] = NamedUser(id: id, apps: apps)
+            self.named[key] = NamedUser(id: id, apps: apps, requiresEncryption: try row.boolean(5))
             if try row.boolean(4) { self.senders[id] = SenderRight(role: try row.text(2), key: key, apps: apps) }
         }
     }
 
     static let accounts = """
-        select id, name_key, role, apps, disabled_at is null from account
+        select id, name_key, role, apps, disabled_at is null, requires_encryption from account
         where id = any($1::int8[]) or name_key = any($2::bytea[]) order by id for key share
         """
 

@@ -22,8 +22,7 @@ final class Announcements: Sendable {
     private let state = Mutex(State())
 
     init(_ database: ConnectionPool, on loop: EventLoop) {
-        self.database = database
-        self.loop = loop
+        (self.database, self.loop) = (database, loop)
     }
 
     /// Sends news to the others soon: immediately if no message was sent recently. Any thread may

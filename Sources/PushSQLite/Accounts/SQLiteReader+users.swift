@@ -16,11 +16,8 @@ extension SQLiteReader {
 
     package func password(of user: User) throws(StoreError) -> PasswordHash? {
         try self.read { db in
-            try db.first(
-                prepared: "select password from user where id = ? and password_number = ?",
-                user.id,
-                user.passwordNumber
-            ) { PasswordHash(phc: $0.text(0)) }
+            try db.first("select password from user where id = \(user.id) and password_number = \(user.passwordNumber)")
+            { PasswordHash(phc: $0.text(0)) }
         }
     }
 
@@ -33,28 +30,9 @@ extension SQLiteReader {
     static let accountWithID = "select \(StoredAccount.Column.list) from user where id = ?"
     static let accountNamed = "select \(StoredAccount.Column.list) from user where name_key = ?"
 
-    package func hasUsers() throws(StoreError) -> Bool {
-        try self.read { db in try db.first(prepared: "select 1 from user limit 1") { _ in true } ?? false }
-    }
-
-    package func users(after last: Username?, limit: Int) throws(StoreError) -> [UserEntry] {
-        try self.read { db in
-            try db.all(prepared: Self.usersAfter, last.map(self.sealing.index.hash) ?? Data(), limit) {
-                try UserEntry($0, self.sealing)
-            }.compactMap(\.self)
-        }
-    }
-
-    package func userEntry(named name: Username) throws(StoreError) -> UserEntry? {
-        try self.read { db in
-            try db.first(prepared: "\(Self.entries) where name_key = ?", self.sealing.index.hash(name)) {
-                try UserEntry($0, self.sealing)
-            } ?? nil
-        }
-    }
-
-    static let usersAfter = "\(entries) where name_key > ? order by name_key limit ?"
-
+    package static let anyUser = "select 1 from user limit 1"
+    package static let usersAfter = "\(entries) where name_key > ? order by name_key limit ?"
+    package static let entryNamed = "\(entries) where name_key = ?"
     private static let entries = "select \(ListedUserColumn.selected) from user u"
 
     package func tags(ofUser name: Username) throws(StoreError) -> [Tag]? {
@@ -62,6 +40,14 @@ extension SQLiteReader {
             try db.first(prepared: Self.accountNamed, self.sealing.index.hash(name)) {
                 try StoredAccount($0).openTags(self.sealing)
             }
+        }
+    }
+
+    package func password(chosenBy number: UInt64) throws(StoreError) -> PasswordHash? {
+        try self.read { db in
+            let last = try db.first("select max(id) from user") { $0.integer(0) } ?? 0
+            let sql = "select password from user where id >= ? order by id limit 1"
+            return try db.first(prepared: sql, number.bucket(of: last) + 1) { PasswordHash(phc: $0.text(0)) }
         }
     }
 }

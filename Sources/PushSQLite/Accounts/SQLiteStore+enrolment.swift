@@ -17,14 +17,12 @@ extension SQLiteStore {
             let row = NewToken(codeFor: user, scopes: scopes, now: now, expiresAt: expiresAt)
             _ = try self.insert(row, as: code, by: nil, db)
             try db.run(
-                prepared: """
-                    delete from token where hash in (
-                        select hash from token where user_id = ? and \(Enrolment.isCode) and hash <> ?
-                        order by created_at desc limit -1 offset ?)
-                    """,
-                user.id,
-                code.bytes,
-                Enrolment.maximumCount - 1
+                """
+                delete from token where hash in (
+                    select hash from token where user_id = \(user.id) and \(sql: Enrolment.isCode)
+                        and hash <> \(code.bytes)
+                    order by created_at desc limit -1 offset \(Enrolment.maximumCount - 1))
+                """
             )
             return true
         }
@@ -38,15 +36,14 @@ extension SQLiteStore {
     ) async throws -> Enrolment? {
         try await self.writer.write { db in
             let found = try db.first(
-                prepared: """
-                    select \(TokenColumn.selected) from token t join user u on u.id = t.user_id
-                    where t.hash = ? and t.\(Enrolment.isCode) and t.expires_at > ? and u.disabled_at is null
-                    """,
-                code.bytes,
-                now.milliseconds
+                """
+                select \(sql: TokenColumn.selected) from token t join user u on u.id = t.user_id
+                where t.hash = \(code.bytes) and t.\(sql: Enrolment.isCode) and t.expires_at > \(now.milliseconds)
+                    and u.disabled_at is null
+                """
             ) { try TokenGrant.used($0, code, self.sealing) }
             guard let (user, grant) = found else { return nil }
-            try db.run(prepared: "delete from token where hash = ?", code.bytes)
+            try db.run("delete from token where hash = \(code.bytes)")
             let scopes = Enrolment.scopes(of: grant, for: user)
             let row = NewToken(for: user.id, isSession: true, scopes: scopes, now: now, expiresAt: expiresAt)
             let session = try self.beginSession(row, by: record(user.name, scopes), db)

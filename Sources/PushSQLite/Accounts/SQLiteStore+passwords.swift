@@ -6,12 +6,7 @@ internal import SQLite
 extension SQLiteStore {
     package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
         try await self.writer.write { [writer] db in
-            try db.run(
-                prepared: "update user set password = ? where id = ? and password = ?",
-                new.phc,
-                user.id,
-                old.phc
-            )
+            try db.run("update user set password = \(new.phc) where id = \(user.id) and password = \(old.phc)")
             writer.recordErasure()
         }
     }
@@ -26,13 +21,10 @@ extension SQLiteStore {
             writer.recordErasure()
             let devices = try db.all(prepared: Self.devicesOfSessions, user.id, decode: EndingDevice.init)
             let changed = try db.run(
-                prepared: """
-                    update user set password = ?, password_number = password_number + 1
-                    where id = ? and password_number = ?
-                    """,
-                password.phc,
-                user.id,
-                user.passwordNumber
+                """
+                update user set password = \(password.phc), password_number = password_number + 1
+                where id = \(user.id) and password_number = \(user.passwordNumber)
+                """
             )
             guard changed == 1 else { return false }
             try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)

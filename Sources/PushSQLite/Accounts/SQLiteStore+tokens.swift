@@ -44,15 +44,12 @@ extension SQLiteStore {
     func beginSession(_ row: NewToken, by record: AuditRecord?, _ db: Database) throws -> NewSession {
         let token = try self.insert(row, by: record, db)
         let ended = try db.all(
-            prepared: """
-                delete from token where hash in (
-                    select hash from token where user_id = ? and is_session and hash <> ?
-                    order by created_at desc limit -1 offset ?)
-                returning hash
-                """,
-            row.user,
-            token.fingerprint.bytes,
-            NewSession.maximumCount - 1
+            """
+            delete from token where hash in (
+                select hash from token where user_id = \(row.user) and is_session and hash <> \(token.fingerprint.bytes)
+                order by created_at desc limit -1 offset \(NewSession.maximumCount - 1))
+            returning hash
+            """
         ) { Fingerprint(bytes: $0.data(0)) }
         return NewSession(token: token, ended: ended.compactMap(\.self))
     }
@@ -61,7 +58,7 @@ extension SQLiteStore {
         try await self.write { db in
             let devices = try db.all(prepared: Self.devicesOfSession, prefix.description, decode: EndingDevice.init)
             try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
-            return try db.first(prepared: "delete from token where prefix = ? returning hash", prefix.description) {
+            return try db.first("delete from token where prefix = \(prefix.description) returning hash") {
                 Fingerprint(bytes: $0.data(0))
             } ?? nil
         } recording: { [audit] in
@@ -72,12 +69,10 @@ extension SQLiteStore {
     package func deleteExpiredTokens(now: Date, limit: Int) async throws -> Int {
         try await self.writer.write(.housekeeping) { db in
             try db.run(
-                prepared: """
-                    delete from token where hash in (
-                        select hash from token where expires_at <= ? order by expires_at limit ?)
-                    """,
-                now.milliseconds,
-                limit
+                """
+                delete from token where hash in (
+                    select hash from token where expires_at <= \(now.milliseconds) order by expires_at limit \(limit))
+                """
             )
         }
     }
@@ -87,20 +82,13 @@ extension SQLiteStore {
     }
 
     package func writeTokenUses(limit: Int) async throws -> Int {
-        let uses = self.tokenUses.take(limit)
-        if uses.isEmpty { return 0 }
-        do {
+        try await self.tokenUses.write(limit) { uses in
             try await self.writer.write(.housekeeping) { db in
-                for use in uses {
-                    let sql = "update token set used_at = ? where prefix = ?"
-                    try db.run(prepared: sql, use.at.milliseconds, use.token.description)
+                for (token, at) in uses {
+                    try db.run("update token set used_at = \(at.milliseconds) where prefix = \(token.description)")
                 }
             }
-        } catch {
-            self.tokenUses.giveBack(uses)
-            throw error
         }
-        return uses.count
     }
 
     /// Inserts a random token, or a code, and adds the record with the token to the audit.
@@ -115,20 +103,13 @@ extension SQLiteStore {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint
             let inserted = try db.run(
-                prepared: """
-                    insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at,
-                        mac)
-                    values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (prefix) do nothing
-                    """,
-                hash.bytes,
-                token.prefix.description,
-                row.user,
-                row.isSession,
-                row.isVouched,
-                row.scopes,
-                row.createdAt.milliseconds,
-                row.expiresAt.milliseconds,
-                self.sealing.rows.token(hash, user: row.user)
+                """
+                insert into token (hash, prefix, user_id, is_session, is_vouched, scopes, created_at, expires_at,
+                    mac)
+                values (\(hash.bytes), \(token.prefix.description), \(row.user), \(row.isSession), \(row.isVouched),
+                    \(row.scopes), \(row.createdAt.milliseconds), \(row.expiresAt.milliseconds),
+                    \(self.sealing.rows.token(hash, user: row.user))) on conflict (prefix) do nothing
+                """
             )
             guard inserted == 1 else { continue }
             if let record { try self.audit.append(record.about(token.prefix, in: self.audit.chain), to: db) }

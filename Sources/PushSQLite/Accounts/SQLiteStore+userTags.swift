@@ -15,10 +15,10 @@ extension SQLiteStore {
             guard let plan = try UserTagPlan(tags, of: account, ifStill: rights, by: record, sealing) else {
                 return false
             }
-            try db.run(prepared: "update user set tags = ? where id = ?", plan.sealed, plan.user)
-            try db.run(prepared: "delete from user_tag where user_id = ?", plan.user)
+            try db.run("update user set tags = \(plan.sealed) where id = \(plan.user)")
+            try db.run("delete from user_tag where user_id = \(plan.user)")
             for key in plan.keys {
-                try db.run(prepared: "insert into user_tag (user_id, tag) values (?, ?)", plan.user, key)
+                try db.run("insert into user_tag (user_id, tag) values (\(plan.user), \(key))")
             }
             if plan.isErasing { writer.recordErasure() }
             if let record = plan.record { try audit.append(record, to: db) }

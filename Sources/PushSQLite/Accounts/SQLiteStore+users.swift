@@ -15,20 +15,15 @@ extension SQLiteStore {
         try await self.write(by: record) { [sealing] db in
             // The id is read first, because the name is encrypted for it; there is no other
             // writer.
-            let last = try db.first(prepared: "select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
+            let last = try db.first("select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
             let id = (last ?? 0) + 1
+            let sealed = try sealing.seal(name.description, in: .username(id))
             return try db.run(
-                prepared: """
-                    insert into user (id, name, name_key, role, apps, password, created_at) values (?, ?, ?, ?, ?, ?, ?)
-                    on conflict (name_key) do nothing
-                    """,
-                id,
-                try sealing.seal(name.description, in: .username(id)),
-                sealing.index.hash(name),
-                role.rawValue,
-                apps.stored,
-                password.phc,
-                now.milliseconds
+                """
+                insert into user (id, name, name_key, role, apps, password, created_at)
+                values (\(id), \(sealed), \(sealing.index.hash(name)), \(role.rawValue), \(apps.stored), \(password.phc),
+                    \(now.milliseconds)) on conflict (name_key) do nothing
+                """
             ) == 1
         }
     }
@@ -58,7 +53,7 @@ extension SQLiteStore {
             let outcome = AccountChange.deletion(of: account, isLastAdministrator: isLast)
             guard outcome == .done, let id = account?.id else { return outcome }
             let untaken = try Self.untaken(by: id, db)
-            try db.run(prepared: "delete from user where id = ?", id)
+            try db.run("delete from user where id = \(id)")
             for notification in untaken { try Self.eraseIfTaken(db, notification) }
             writer.recordErasure()
             return outcome
@@ -80,10 +75,9 @@ extension SQLiteStore {
 
     private static func isLastAdministrator(_ account: StoredAccount?, _ db: Database) throws -> Bool {
         guard let account, account.isAdministrator else { return false }
-        return try db.first(
-            prepared: "select 1 from user where role = 'admin' and disabled_at is null and id <> ? limit 1",
-            account.id
-        ) { _ in true } == nil
+        return try !db.exists(
+            "select 1 from user where role = 'admin' and disabled_at is null and id <> \(account.id) limit 1"
+        )
     }
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
@@ -91,20 +85,17 @@ extension SQLiteStore {
         // The query needs the sessions that end below.
         let devices =
             try plan.retiresDevices ? db.all(prepared: Self.devicesOfSessions, user, decode: EndingDevice.init) : []
-        if plan.endsSessions { try db.run(prepared: "delete from token where is_session and user_id = ?", user) }
+        if plan.endsSessions { try db.run("delete from token where is_session and user_id = \(user)") }
         if plan.isNews {
             try db.run(
-                prepared: """
-                    update user set role = coalesce(?2, role), apps = case when ?5 then ?6 else apps end,
-                        disabled_at = case ?3 when 1 then coalesce(disabled_at, ?4) when 0 then null else disabled_at end
-                    where id = ?1
-                    """,
-                user,
-                change.role?.rawValue,
-                change.isDisabled,
-                now.milliseconds,
-                change.apps != nil,
-                change.apps?.stored
+                """
+                update user set role = coalesce(\(change.role?.rawValue), role),
+                    apps = case when \(change.apps != nil) then \(change.apps?.stored) else apps end,
+                    disabled_at = case \(change.isDisabled) when 1 then coalesce(disabled_at,
+                        \(now.milliseconds)) when 0 then null else disabled_at end,
+                    requires_encryption = coalesce(\(change.requiresEncryption), requires_encryption)
+                where id = \(user)
+                """
             )
         }
         if let apps = change.apps {
@@ -113,24 +104,20 @@ extension SQLiteStore {
         }
         if let issued = change.issued?.account {
             try db.run(
-                prepared: """
-                    update user set issued_to = ?, issued_at = ?, issued_role = ?, issued_apps = ?, issued_scopes = ?
-                    where id = ?
-                    """,
-                issued.owner,
-                issued.issuedAt.milliseconds,
-                issued.rights.role?.rawValue,
-                issued.storedApps,
-                issued.rights.scopes?.description,
-                user
+                """
+                update user set issued_to = \(issued.owner), issued_at = \(issued.issuedAt.milliseconds),
+                    issued_role = \(issued.rights.role?.rawValue), issued_apps = \(issued.storedApps),
+                    issued_scopes = \(issued.rights.scopes?.description)
+                where id = \(user)
+                """
             )
         }
         try self.write(DeviceEnds(ofSessions: devices, by: record), db, now: now)
         if let password = change.password {
             try db.run(
-                prepared: "update user set password = ?, password_number = password_number + 1 where id = ?",
-                password.phc,
-                user
+                """
+                update user set password = \(password.phc), password_number = password_number + 1 where id = \(user)
+                """
             )
         }
         if change.apps != nil || change.password != nil { self.writer.recordErasure() }

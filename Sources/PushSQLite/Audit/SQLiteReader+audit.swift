@@ -11,9 +11,10 @@ extension SQLiteReader {
     package func auditEntries(before number: Int64?, limit: Int) throws(StoreError) -> [AuditEntry] {
         try self.read { db in
             try db.all(
-                prepared: "select number, at, entry, chain from audit where number < ? order by number desc limit ?",
-                number ?? .max,
-                limit
+                """
+                select number, at, entry, chain from audit
+                where number < \(number ?? .max) order by number desc limit \(limit)
+                """
             ) { try self.audit.chain.opened(SealedAuditEntry($0)) }
         }
     }
@@ -41,8 +42,7 @@ extension SQLiteReader {
 
     private func checkPage(_ db: Database, after start: AuditLink) throws -> Check {
         let entries = try db.all(
-            prepared: "select number, at, entry, chain from audit where number > ? order by number limit 1000",
-            start.number
+            "select number, at, entry, chain from audit where number > \(start.number) order by number limit 1000"
         ) { try SealedAuditEntry($0) }
         if entries.isEmpty { return .end }
         var link = start

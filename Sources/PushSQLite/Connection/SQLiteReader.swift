@@ -9,10 +9,10 @@ internal import Synchronization
 /// It keeps its read transaction open from one read to the next, until another commit: beginning
 /// one takes locks that all connections of the process share, and costs more than reading a row
 /// does. Only `Writer` commits, and it counts its commits, so a read always sees the newest.
-package final class SQLiteReader: StoreReader, ImmediateReader {
+package final class SQLiteReader: SharedReader, ImmediateReader {
     private let connection: Connection
     private let commits: CommitCounter
-    let sealing: Sealing
+    package let sealing: Sealing
     let changes: ChangeNumbers
     let removals: RemovalClock
     let audit: AuditTrail
@@ -34,6 +34,16 @@ package final class SQLiteReader: StoreReader, ImmediateReader {
     }
 
     package var immediate: (any ImmediateReader)? { self }
+
+    package func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) throws(StoreError) -> [Entity] {
+        try self.read { db in
+            var entities: [Entity] = []
+            try db.each(prepared: sql, values: values.map(\.parameter)) { row in
+                if let entity = try Entity(row, self.sealing) { entities.append(entity) }
+            }
+            return entities
+        }
+    }
 
     /// Runs reads that all see the newest commit; blocks while they run.
     func read<Value>(_ body: (Database) throws -> Value) throws(StoreError) -> Value {
@@ -159,5 +169,15 @@ final class CommitCounter: Sendable {
 
     func increment() {
         self.count.wrappingAdd(1, ordering: .releasing)
+    }
+}
+
+extension StoredValue {
+    fileprivate var parameter: any Bindable {
+        switch self {
+        case .integer(let number): number
+        case .text(let text): text
+        case .bytes(let bytes): bytes
+        }
     }
 }

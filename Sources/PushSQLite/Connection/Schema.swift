@@ -28,12 +28,12 @@ enum Schema {
 
     /// The migrations that were applied to the database.
     static func applied(_ db: Database) throws -> AppliedMigrations {
-        let columns = try db.all(prepared: "select name from pragma_table_info('migration')") { $0.text(0) }
+        let columns = try db.all("select name from pragma_table_info('migration')") { $0.text(0) }
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
         // A table without hashes is from before hashes existed: the SQL of its migrations is
         // unknown, and counts as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
-        let rows = try db.all(prepared: "select name, \(hash) from migration") { ($0.text(0), $0.data(1)) }
+        let rows = try db.all("select name, \(sql: hash) from migration") { ($0.text(0), $0.data(1)) }
         return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })
     }
 
@@ -44,19 +44,18 @@ enum Schema {
         let result = Result {
             try db.inTransaction(.immediate) {
                 try db.execute(sql: migration.sql)
-                if let (table, parent) = try db.first(
-                    prepared: "pragma foreign_key_check",
-                    decode: { ($0.text(0), $0.text(2)) }
-                ) {
+                if let (table, parent) = try db.first("pragma foreign_key_check", decode: { ($0.text(0), $0.text(2)) })
+                {
                     throw StoreError.failed(
                         reason:
                             "the migration \(migration.name) leaves a row of \(table) that belongs to none of \(parent)"
                     )
                 }
                 try db.run(
-                    prepared: "insert into migration (name, applied_at, hash) values (?, unixepoch(), ?)",
-                    migration.name,
-                    migration.hash
+                    """
+                    insert into migration (name, applied_at, hash)
+                    values (\(migration.name), unixepoch(), \(migration.hash))
+                    """
                 )
             }
         }

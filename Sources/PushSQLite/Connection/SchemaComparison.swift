@@ -52,7 +52,7 @@ enum SchemaComparison {
         let applied = try Schema.applied(db)
         guard applied.unknown(migrations) == nil, applied.changed(migrations) == nil else { return }
         // The migrations in the order in which they ran, which decides the order of columns.
-        let names = try db.all(prepared: "select name from migration order by rowid") { $0.text(0) }
+        let names = try db.all("select name from migration order by rowid") { $0.text(0) }
         let expected = try Self.expected(of: names.compactMap { name in migrations.first { $0.name == name } })
         if found == expected { return }
         let (added, missing) = (found.subtracting(expected).sorted(), expected.subtracting(found).sorted())

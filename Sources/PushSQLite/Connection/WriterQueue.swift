@@ -38,9 +38,7 @@ struct WriterQueue<Job> {
     private var wereReceipts = false
 
     init(limit: Int = 10_000, byteLimit: Int = 64 << 20, batch: Int = 500) {
-        self.limit = limit
-        self.byteLimit = byteLimit
-        self.batch = batch
+        (self.limit, self.byteLimit, self.batch) = (limit, byteLimit, batch)
     }
 
     var count: Int { self.urgent.count + self.housekeeping.count }

@@ -14,9 +14,9 @@ extension Registrar {
         try self.save(plan.values, as: plan.device, db)
         try self.replaceTags(of: plan.device, by: plan.values.tags, db)
         try self.append(plan.records, db)
-        if plan.forgetsPushes { try db.run(prepared: "delete from device_push where device = ?", plan.device) }
+        if plan.forgetsPushes { try db.run("delete from device_push where device = \(plan.device)") }
         if let key = plan.usedCode {
-            try db.run(prepared: "update confirmation set is_used = 1 where handle_key = ?", key)
+            try db.run("update confirmation set is_used = 1 where handle_key = \(key)")
         }
         guard plan.movesPushes else { return 0 }
         try SQLiteStore.unpark(device: plan.device, db, now: self.now)
@@ -28,7 +28,7 @@ extension Registrar {
         if let push = plan.push, try !self.insert(push, db) { return false }
         if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }
         let number = try plan.earlier ?? self.insertClaim(for: plan.device, db)
-        try db.run(prepared: "update device set claims_for = ? where number = ?", plan.device, number)
+        try db.run("update device set claims_for = \(plan.device) where number = \(number)")
         try self.save(plan.values, as: number, db)
         self.writer.recordErasure()
         if let push = plan.push { try self.enqueue(push, to: number, plan.values, db) }
@@ -63,15 +63,12 @@ extension Registrar {
 
     private func insertClaim(for device: Int64, _ db: Database) throws -> Int64 {
         let number = try db.first(
-            prepared: """
-                insert into device (id, user_id, created_at, registered_at, claims_for) values (?, ?, ?, ?, ?)
-                returning number
-                """,
-            RegistrationID.random().description,
-            self.user,
-            self.now.milliseconds,
-            self.now.milliseconds,
-            device
+            """
+            insert into device (id, user_id, created_at, registered_at, claims_for)
+            values (\(RegistrationID.random().description), \(self.user), \(self.now.milliseconds),
+                \(self.now.milliseconds), \(device))
+            returning number
+            """
         ) { $0.integer(0) }
         guard let number else { preconditionFailure("an insert that returns a number returns it or throws") }
         return number
@@ -79,17 +76,13 @@ extension Registrar {
 
     private func insert(_ push: ClaimPlan.CodePush, _ db: Database) throws -> Bool {
         try db.run(
-            prepared: """
-                insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
-                    created_at, expires_at)
-                values (?, ?, 0, 0, 'high', ?, ?, ?, ?) on conflict (id) do nothing
-                """,
-            push.notification.rawValue,
-            self.user,
-            self.pusher.changes.next(),
-            Int64.random(in: .min ... .max),
-            self.now.milliseconds,
-            push.expiresAt.milliseconds
+            """
+            insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
+                created_at, expires_at)
+            values (\(push.notification.rawValue), \(self.user), 0, 0, 'high', \(self.pusher.changes.next()),
+                \(Int64.random(in: .min ... .max)), \(self.now.milliseconds), \(push.expiresAt.milliseconds))
+                on conflict (id) do nothing
+            """
         ) == 1
     }
 
@@ -98,27 +91,20 @@ extension Registrar {
         let (reason, lane) = (PushReason.replacedConfirmation, values.registration.lane.description)
         try SQLiteStore.cancel(db, where: "device = \(claim) and due_at is not null", reason: reason, now: self.now)
         try db.run(
-            prepared: """
-                insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
-                values (?, ?, ?, ?, 0, 'queued', ?)
-                """,
-            push.notification.rawValue,
-            claim,
-            self.user,
-            lane,
-            push.due.milliseconds
+            """
+            insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+            values (\(push.notification.rawValue), \(claim), \(self.user), \(lane), 0, 'queued',
+                \(push.due.milliseconds))
+            """
         )
         self.pusher.notes.count(.enqueued, lane: lane)
         try db.run(
-            prepared: """
-                insert into confirmation (handle_key, user_id, notification_id, pushed_at) values (?, ?, ?, ?)
-                on conflict (handle_key) do update set notification_id = excluded.notification_id,
-                    pushed_at = excluded.pushed_at, failures = 0, is_used = 0
-                """,
-            values.key,
-            self.user,
-            push.notification.rawValue,
-            push.due.milliseconds
+            """
+            insert into confirmation (handle_key, user_id, notification_id, pushed_at)
+            values (\(values.key), \(self.user), \(push.notification.rawValue), \(push.due.milliseconds))
+            on conflict (handle_key) do update set notification_id = excluded.notification_id,
+                pushed_at = excluded.pushed_at, failures = 0, is_used = 0
+            """
         )
     }
 }

@@ -41,7 +41,7 @@ struct Registrar: Sendable {
     /// Writes a change of topics.
     func write(_ plan: RegistrationDecision.TopicPlan, _ db: Database) throws {
         let tags = try self.sealing.seal(plan.tags, in: .tags(plan.device))
-        try db.run(prepared: "update device set tags = ? where number = ?", tags, plan.device)
+        try db.run("update device set tags = \(tags) where number = \(plan.device)")
         try self.replaceTags(of: plan.device, by: plan.tags, db)
         self.writer.recordErasure()
         try self.append([plan.record], db)
@@ -50,12 +50,12 @@ struct Registrar: Sendable {
     /// Writes only what has changed: a device registers often, with the same tags.
     func replaceTags(of device: Int64, by new: Set<Tag>, _ db: Database) throws {
         let tags = Set(new.map(self.sealing.index.hash))
-        let old = Set(try db.all(prepared: "select tag from device_tag where device = ?", device) { $0.data(0) })
+        let old = Set(try db.all("select tag from device_tag where device = \(device)") { $0.data(0) })
         for tag in old.subtracting(tags) {
-            try db.run(prepared: "delete from device_tag where device = ? and tag = ?", device, tag)
+            try db.run("delete from device_tag where device = \(device) and tag = \(tag)")
         }
         for tag in tags.subtracting(old) {
-            try db.run(prepared: "insert into device_tag (device, tag) values (?, ?)", device, tag)
+            try db.run("insert into device_tag (device, tag) values (\(device), \(tag))")
         }
     }
 

@@ -4,45 +4,16 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteReader {
-    package func devices(ofUser user: Int64) throws(StoreError) -> [RegisteredDevice] {
-        try self.read { db in
-            try db.all(prepared: "\(Self.registered) and d.user_id = ? order by d.created_at, d.id", user) {
-                try RegisteredDevice($0, self.sealing)
-            }
-        }.compactMap(\.self)
-    }
-
-    package func device(_ id: RegistrationID) throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
-        try self.read { db in
-            try db.first(prepared: "\(Self.registered) and d.id = ?", id.description) { row in
-                try RegisteredDevice(row, self.sealing).map { (try DeviceOwner(row, self.sealing), $0) }
-            } ?? nil
-        }
-    }
-
+    package static let registeredDevices = "\(registered) and d.user_id = ? order by d.created_at, d.id"
+    package static let registeredDevice = "\(registered) and d.id = ?"
     private static let registered = """
         select \(StoredDevice.Column.list), p.accepted_at, u.name
         from device d cross join user u on u.id = d.user_id left join device_push p on p.device = d.number
         where d.retired_at is null and d.handle is not null and d.claims_for is null
         """
 
-    package func movedDevices(ofUser user: Int64, since: Date) throws(StoreError) -> [MovedDevice] {
-        try self.read { db in
-            try db.all(prepared: Self.moved, user, since.milliseconds) { row in
-                RegistrationID(row.text(0)).map { id in
-                    MovedDevice(
-                        id: id,
-                        platform: Platform(stored: row.text(1)),
-                        createdAt: Date(milliseconds: row.integer(2)),
-                        movedAt: Date(milliseconds: row.integer(3))
-                    )
-                }
-            }.compactMap(\.self)
-        }
-    }
-
-    static let moved = """
-        select id, moved_platform, created_at, retired_at from device
+    package static let moved = """
+        select \(MovedDevice.Column.list) from device
         where user_id = ? and retired_at > ? and moved_platform is not null order by retired_at desc
         """
 
@@ -56,4 +27,34 @@ extension SQLiteReader {
             return false
         }
     }
+
+    package static let deviceOfID = """
+        select \(columns) from device d cross join user u on u.id = d.user_id
+        left join device_push p on p.device = d.number
+        where d.number = (select coalesce(claims_for, number) from device where id = ?1)
+        """
+
+    package static let claims = """
+        select d.device, d.user_id, null as id, null as name, d.lane, d.state as stage, d.attempts, d.reason,
+            null as receipt_at, d.settled_at, d.due_at, c.claims_for
+        from device c indexed by device_by_user cross join confirmation f on f.handle_key = c.handle_key
+        cross join delivery d on d.notification_id = f.notification_id and d.device = c.number
+        where c.user_id = ?1 and c.claims_for is not null
+        """
+
+    private static let columns = "\(StoredDevice.Column.list), \(ListedColumn.list)"
+
+    package static let allDevices = """
+        select \(columns) from device d cross join user u on u.id = d.user_id
+        left join device_push p on p.device = d.number
+        where d.number > ?1 and d.claims_for is null order by d.number limit ?2
+        """
+
+    /// The index lists entries of the same time in the order of their numbers.
+    package static let devicesOfOne = """
+        select \(columns) from user u cross join device d indexed by device_by_user on d.user_id = u.id
+        left join device_push p on p.device = d.number
+        where u.name_key = ?3 and (d.created_at, d.number) > (?4, ?1) and d.claims_for is null
+        order by d.created_at, d.number limit ?2
+        """
 }

@@ -11,13 +11,11 @@ extension SQLiteStore {
     ) async throws -> Bool {
         try await self.write(by: record) { db in
             try db.run(
-                prepared: """
-                    update device set encryption_key = ?
-                    where id = ? and user_id = ? and handle is not null and retired_at is null and claims_for is null
-                    """,
-                key,
-                id.description,
-                user
+                """
+                update device set encryption_key = \(key)
+                where id = \(id.description) and user_id = \(user) and handle is not null and retired_at is null
+                    and claims_for is null
+                """
             ) > 0
         }
     }
@@ -38,7 +36,7 @@ extension SQLiteStore {
                 where d.number in \(Array(numbers)) and \(audience.audience.app.hasUser)
                 order by d.number
                 """
-            return try db.all(request) { row -> DeviceKeyEntry? in
+            return try db.all(composed: request) { row -> DeviceKeyEntry? in
                 try DeviceKeyEntry(
                     id: row.text(0),
                     user: row.integer(1),

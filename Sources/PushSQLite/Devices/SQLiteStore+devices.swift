@@ -16,19 +16,17 @@ extension SQLiteStore {
                 if let id = try Self.reuseRegistration(db, user: user, handleKey: key, writer) { return id }
             }
             try db.run(
-                prepared: "insert into device (id, user_id, created_at, registered_at) values (?1, ?2, ?3, ?3)",
-                id.description,
-                user,
-                now.milliseconds
+                """
+                insert into device (id, user_id, created_at, registered_at)
+                values (\(id.description), \(user), \(now.milliseconds), \(now.milliseconds))
+                """
             )
             try db.run(
-                prepared: """
-                    delete from device where user_id = ?1 and handle is null and retired_at is null and id not in (
-                        select id from device where user_id = ?1 and handle is null and retired_at is null
-                        order by created_at desc, number desc limit ?2)
-                    """,
-                user,
-                StoredDevice.unusedLimit
+                """
+                delete from device where user_id = \(user) and handle is null and retired_at is null and id not in (
+                    select id from device where user_id = \(user) and handle is null and retired_at is null
+                    order by created_at desc, number desc limit \(StoredDevice.unusedLimit))
+                """
             )
             return id
         }
@@ -41,9 +39,7 @@ extension SQLiteStore {
     ) async throws -> Bool {
         try await self.write(by: record) { [writer] db in
             let count = try db.run(
-                prepared: "delete from device where id = ? and user_id = ? and claims_for is null",
-                id.description,
-                user
+                "delete from device where id = \(id.description) and user_id = \(user) and claims_for is null"
             )
             if count > 0 { writer.recordErasure() }
             return count > 0
@@ -61,14 +57,11 @@ extension SQLiteStore {
         let key = DeviceHandle(handle).map(self.sealing.index.hash)
         return try await self.writer.write { [writer] db in
             let unchanged = try db.first(
-                prepared: """
-                    select id from device
-                    where lane = ? and handle_key = ? and registered_at <= ? and number = ? and retired_at is null
-                    """,
-                lane.description,
-                key,
-                since.milliseconds,
-                device
+                """
+                select id from device
+                where lane = \(lane.description) and handle_key = \(key) and registered_at <= \(since.milliseconds)
+                    and number = \(device) and retired_at is null
+                """
             ) { RegistrationID($0.text(0)) }
             guard let id = unchanged ?? nil else { return nil }
             try Self.retire(db, device: device, reason: reason, now: now)
@@ -89,18 +82,15 @@ extension SQLiteStore {
         let page = page ?? AudienceWalk.page
         let first = try await self.writer.write { db -> Int? in
             let moved = try db.run(
-                prepared: """
-                    update device set lane = ?, environment_moves = environment_moves + 1
-                    where number = ? and lane = ? and handle_key = ? and environment_moves < 2 and retired_at is null
-                    """,
-                other.description,
-                device,
-                lane.description,
-                key
+                """
+                update device set lane = \(other.description), environment_moves = environment_moves + 1
+                where number = \(device) and lane = \(lane.description) and handle_key = \(key)
+                    and environment_moves < 2 and retired_at is null
+                """
             )
             guard moved == 1 else { return nil }
             // Pushes accepted in the other environment do not count for this one.
-            try db.run(prepared: "delete from device_push where device = ?", device)
+            try db.run("delete from device_push where device = \(device)")
             return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
         }
         guard let first else { return false }
@@ -127,6 +117,24 @@ extension SQLiteStore {
         """
     static let endClaim = "delete from device where claims_for = ?"
 
+    package func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool {
+        let owner = try await self.write { [writer, sealing] db -> Username? in
+            let owner = try db.first(
+                "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
+            ) { try sealing.username($0.data(1), ofUser: $0.integer(0)) }
+            guard let owner else { return nil }
+            // A trigger cancels its queued pushes.
+            try db.run("delete from device where id = \(id.description)")
+            writer.recordErasure()
+            return owner
+        } recording: { owner in
+            guard let owner, var record else { return nil }
+            record.detail = "of \(owner)"
+            return record
+        }
+        return owner != nil
+    }
+
     // MARK: - Private
 
     private static func reuseRegistration(
@@ -136,12 +144,12 @@ extension SQLiteStore {
         _ writer: Writer
     ) throws -> RegistrationID? {
         let ids = try db.all(
-            prepared: "select id from device where user_id = ? and handle_key = ? order by registered_at desc, id",
-            user,
-            handleKey
+            """
+            select id from device where user_id = \(user) and handle_key = \(handleKey) order by registered_at desc, id
+            """
         ) { $0.text(0) }
         for double in ids.dropFirst() {
-            try db.run(prepared: "delete from device where id = ?", double)
+            try db.run("delete from device where id = \(double)")
             writer.recordErasure()
         }
         return ids.first.flatMap(RegistrationID.init)
@@ -157,31 +165,26 @@ extension SQLiteStore {
         now: Date
     ) throws {
         try db.run(
-            prepared: """
-                update device set retired_at = ?, retired_reason = ?, moved_platform = ?,
-                    platform = null, lane = null, handle = null, handle_key = null, tags = null,
-                    encryption_key = null
-                where number = ?
-                """,
-            now.milliseconds,
-            reason,
-            platform?.description,
-            device
+            """
+            update device set retired_at = \(now.milliseconds), retired_reason = \(reason),
+                moved_platform = \(platform?.description),
+                platform = null, lane = null, handle = null, handle_key = null, tags = null,
+                encryption_key = null
+            where number = \(device)
+            """
         )
         try Self.unpark(device: device, db, now: now)
         try Self.cancel(db, where: "device = \(device) and due_at is not null", reason: reason, now: now)
-        try db.run(prepared: "delete from device_tag where device = ?", device)
+        try db.run("delete from device_tag where device = \(device)")
         try db.run(prepared: Self.endClaim, device)
         // The statement uses an index, because a user may have many devices.
         try db.run(
-            prepared: """
-                delete from device where number in (
-                    select number from device
-                    where user_id = (select user_id from device where number = ?) and retired_at is not null
-                    order by retired_at desc limit -1 offset ?)
-                """,
-            device,
-            StoredDevice.tombstoneLimit
+            """
+            delete from device where number in (
+                select number from device
+                where user_id = (select user_id from device where number = \(device)) and retired_at is not null
+                order by retired_at desc limit -1 offset \(StoredDevice.tombstoneLimit))
+            """
         )
     }
 }

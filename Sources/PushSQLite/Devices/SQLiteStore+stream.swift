@@ -40,13 +40,11 @@ extension SQLiteStore {
                     decode: { (notification: $0.integer(0), lane: $0.text(1)) }
                 ) {
                     try db.run(
-                        prepared: """
-                            update delivery set state = 'queued', due_at = ?, settled_at = null, provider_id = null
-                            where notification_id = ? and device = ?
-                            """,
-                        now.milliseconds,
-                        lost.notification,
-                        number
+                        """
+                        update delivery set state = 'queued', due_at = \(now.milliseconds), settled_at = null,
+                            provider_id = null
+                        where notification_id = \(lost.notification) and device = \(number)
+                        """
                     )
                     tally.add(.enqueued, lane: lost.lane)
                     count += 1
@@ -65,7 +63,14 @@ extension SQLiteStore {
     @discardableResult
     static func unpark(device: Int64, _ db: Database, now: Date) throws -> Int {
         let count = try db.run(prepared: Self.unpark, device, now.milliseconds)
-        try db.run(prepared: Self.parkFromHere, device)
+        try db.run(
+            """
+            insert into parking (device, change)
+            select \(device), max(change) from recipient
+            where user_id = (select user_id from device where number = \(device)) having max(change) is not null
+            on conflict (device) do update set change = excluded.change where change < excluded.change
+            """
+        )
         return count
     }
 
@@ -79,26 +84,18 @@ extension SQLiteStore {
                 and change > coalesce((select change from parking where device = ?1), 0))
         """
 
-    private static let parkFromHere = """
-        insert into parking (device, change)
-        select ?1, max(change) from recipient
-        where user_id = (select user_id from device where number = ?1) having max(change) is not null
-        on conflict (device) do update set change = excluded.change where change < excluded.change
-        """
-
     static func number(of id: RegistrationID, _ db: Database) throws -> Int64? {
-        try db.first(prepared: "select number from device where id = ?", id.description) { $0.integer(0) }
+        try db.first("select number from device where id = \(id.description)") { $0.integer(0) }
     }
 
     /// When the first of the devices accepted a notification, in milliseconds since 1970.
     private static func accepted(_ id: NotificationID, by devices: [Int64], _ db: Database) throws -> Int64? {
         try devices.compactMap { device in
             try db.first(
-                prepared: """
-                    select settled_at from delivery where notification_id = ? and device = ? and state = 'accepted'
-                    """,
-                id.rawValue,
-                device
+                """
+                select settled_at from delivery
+                where notification_id = \(id.rawValue) and device = \(device) and state = 'accepted'
+                """
             ) { $0.integer(0) }
         }.min()
     }

@@ -5,7 +5,7 @@ internal import SQLite
 extension SQLiteStore {
     package func recordDelivered(eventsUpTo number: Int64) async throws {
         try await self.writer.write(.delivery) { db in
-            _ = try db.run(prepared: "update event_state set delivered = max(delivered, ?)", number)
+            _ = try db.run("update event_state set delivered = max(delivered, \(number))")
         }
     }
 
@@ -17,10 +17,10 @@ extension SQLiteStore {
             }
             // The order of their times may differ a little from the order of their numbers.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
-            let delivered = try db.first(prepared: "select delivered from event_state") { $0.integer(0) } ?? 0
+            let delivered = try db.first("select delivered from event_state") { $0.integer(0) } ?? 0
             let deleted = rows[...last]
-            try db.run(prepared: "delete from event where number <= ?", rows[last].number)
-            try db.run(prepared: "update event_state set trimmed = ?", rows[last].number)
+            try db.run("delete from event where number <= \(rows[last].number)")
+            try db.run("update event_state set trimmed = \(rows[last].number)")
             return TrimmedEvents(
                 count: deleted.count,
                 undelivered: deleted.count { $0.isEvent && $0.number > delivered }

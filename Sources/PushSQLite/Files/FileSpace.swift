@@ -12,9 +12,7 @@ struct FileSpace: Sendable, Equatable {
     let canShrink: Bool
 
     init(pages: Int, free: Int, canShrink: Bool) {
-        self.pages = pages
-        self.free = free
-        self.canShrink = canShrink
+        (self.pages, self.free, self.canShrink) = (pages, free, canShrink)
     }
 
     /// Reads the counts, as the connection sees them, the log included. Throws `DatabaseError`.
@@ -28,7 +26,7 @@ struct FileSpace: Sendable, Equatable {
 
     /// The value of a pragma.
     static func value(_ name: String, _ db: Database) throws -> Int {
-        try db.first(prepared: "pragma \(name)") { Int($0.integer(0)) } ?? 0
+        try db.first("pragma \(sql: name)") { Int($0.integer(0)) } ?? 0
     }
 
     /// The value of `pragma auto_vacuum` with which a file shrinks on request.

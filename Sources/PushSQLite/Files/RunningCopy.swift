@@ -46,8 +46,7 @@ package final class RunningCopy: Sendable {
         private let connection: OpaquePointer?
 
         init(of copy: RunningCopy, on connection: OpaquePointer?) {
-            self.copy = copy
-            self.connection = connection
+            (self.copy, self.connection) = (copy, connection)
         }
 
         /// Records the progress; 1 ends the statement.

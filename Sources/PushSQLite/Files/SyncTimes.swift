@@ -40,8 +40,7 @@ final class SyncTimes: Sendable {
         private let file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>
 
         init(_ times: SyncTimes, _ file: WritableKeyPath<StoreReport.Syncs, TimeHistogram>) {
-            self.times = times
-            self.file = file
+            (self.times, self.file) = (times, file)
         }
 
         func record(_ time: Duration) {

@@ -15,12 +15,10 @@ extension DataKeyEntry {
     static func record(_ db: Database, _ keyring: Keyring, now: Date) throws {
         guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
         try db.run(
-            prepared: """
-                insert into data_key (number, check_value, used_at) values (?, ?, ?) on conflict (number) do nothing
-                """,
-            Int64(keyring.sealing),
-            checkValue,
-            now.milliseconds
+            """
+            insert into data_key (number, check_value, used_at)
+            values (\(Int64(keyring.sealing)), \(checkValue), \(now.milliseconds)) on conflict (number) do nothing
+            """
         )
     }
 }

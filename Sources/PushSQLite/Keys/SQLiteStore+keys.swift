@@ -1,6 +1,6 @@
 package import Foundation
 package import PushCore
-internal import PushStore
+package import PushStore
 internal import SQLite
 internal import Synchronization
 
@@ -30,16 +30,22 @@ extension SQLiteStore {
         do {
             try await self.writer.write(.housekeeping) { db in
                 for (number, count) in seals {
-                    try db.run(
-                        prepared: "update data_key set seals = seals + ? where number = ?",
-                        count,
-                        Int64(number)
-                    )
+                    try db.run("update data_key set seals = seals + \(count) where number = \(Int64(number))")
                 }
             }
         } catch {
             self.sealing.vault.giveBack(seals)
             throw error
+        }
+    }
+}
+
+extension SQLiteReader {
+    package func countSealed() throws(StoreError) -> Int {
+        try self.read { db in
+            try SealedColumn.all.reduce(0) { count, column in
+                try count + (db.first("select count(*) from \(sql: column.table)") { Int($0.integer(0)) } ?? 0)
+            }
         }
     }
 }

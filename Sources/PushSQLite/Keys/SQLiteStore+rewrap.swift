@@ -27,7 +27,7 @@ extension SQLiteStore {
             // The keyring was exchanged meanwhile: the pass for the new one decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {
-                try db.run(prepared: "delete from data_key where number = ?", Int64(number))
+                try db.run("delete from data_key where number = \(Int64(number))")
             }
             return others
         }

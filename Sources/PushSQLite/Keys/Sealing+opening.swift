@@ -16,17 +16,14 @@ extension Sealing {
     }
 
     private static func secret(_ db: Database, _ vault: Vault) throws -> IndexSecret {
-        if let sealed = try db.first(prepared: "select secret from index_secret", decode: { $0.data(0) }) {
+        if let sealed = try db.first("select secret from index_secret", decode: { $0.data(0) }) {
             guard let secret = IndexSecret(bytes: try vault.open(sealed, in: .indexSecret)) else {
                 throw VaultError.unreadable
             }
             return secret
         }
         let secret = IndexSecret()
-        try db.run(
-            prepared: "insert into index_secret (id, secret) values (1, ?)",
-            try vault.seal(secret.bytes, in: .indexSecret)
-        )
+        try db.run("insert into index_secret (id, secret) values (1, \(vault.seal(secret.bytes, in: .indexSecret)))")
         return secret
     }
 }

@@ -8,15 +8,14 @@ struct MovedTo: Sendable {
     let at: Date
 
     init(place: String, at: Date) {
-        self.place = place
-        self.at = at
+        (self.place, self.at) = (place, at)
     }
 
     /// Reads the mark; `nil` if there is none, also in a database from before marks existed.
     init?(_ db: Database) throws {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }
-        let moved = try db.first(prepared: "select place, at from moved") {
+        let moved = try db.first("select place, at from moved") {
             MovedTo(place: $0.text(0), at: Date(milliseconds: $0.integer(1)))
         }
         guard let moved else { return nil }
@@ -24,10 +23,6 @@ struct MovedTo: Sendable {
     }
 
     func write(_ db: Database) throws {
-        try db.run(
-            prepared: "insert or replace into moved (id, at, place) values (1, ?, ?)",
-            self.at.milliseconds,
-            self.place
-        )
+        try db.run("insert or replace into moved (id, at, place) values (1, \(self.at.milliseconds), \(self.place))")
     }
 }

@@ -49,7 +49,7 @@ package struct SQLiteMoveSource: MoveSource {
         guard let selection = MovedTable.all.first(where: { $0.name == table })?.selection else { return 1 }
         return try self.connection.read { db in
             let count = SQL(sql: "select count(*) from (\(selection))", arguments: self.arguments(of: selection))
-            return try db.all(count) { Int($0.integer(0)) }.first ?? 0
+            return try db.all(composed: count) { Int($0.integer(0)) }.first ?? 0
         }
     }
 
@@ -92,7 +92,7 @@ package struct SQLiteMoveSource: MoveSource {
         try self.connection.read { db in
             var page: [MovedRow] = []
             page.reserveCapacity(table.pageRows)
-            try db.each(SQL(sql: sql, arguments: self.arguments(of: sql))) { row in
+            try db.each(composed: SQL(sql: sql, arguments: self.arguments(of: sql))) { row in
                 page.append(try row.values(of: table))
                 guard page.count == table.pageRows else { return }
                 try body(page)

@@ -21,17 +21,16 @@ final class ChangeNumbers: Sendable {
 
     /// Reserves the numbers of this process, so that a change writes no row for its number.
     init(_ db: Database, now: Date) throws {
-        let reserved = try db.first(prepared: "select reserved from change_number") { $0.integer(0) } ?? 0
+        let reserved = try db.first("select reserved from change_number") { $0.integer(0) } ?? 0
         let seconds = Int64(min(max(now.timeIntervalSince1970, 0), Double(UInt32.max)))
         let start = max(reserved, seconds << Self.perSecond)
         let (end, isOver) = start.addingReportingOverflow(Self.block)
         if isOver { throw StoreError.damaged(row: "the reserved number of changes") }
         try db.run(
-            prepared: """
-                insert into change_number (id, reserved) values (1, ?1)
-                on conflict (id) do update set reserved = excluded.reserved
-                """,
-            end
+            """
+            insert into change_number (id, reserved) values (1, \(end))
+            on conflict (id) do update set reserved = excluded.reserved
+            """
         )
         self.last = Atomic(start)
     }

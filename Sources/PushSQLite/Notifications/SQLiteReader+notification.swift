@@ -33,9 +33,7 @@ extension SQLiteReader {
             var apps: [NotificationID: AppName] = [:]
             for id in ids {
                 apps[id] = try db.first(
-                    prepared: "select app from notification where id = ? and expires_at > ?",
-                    id.rawValue,
-                    now.milliseconds
+                    "select app from notification where id = \(id.rawValue) and expires_at > \(now.milliseconds)"
                 ) { AppName(stored: $0.optionalText(0)) }
             }
             return apps

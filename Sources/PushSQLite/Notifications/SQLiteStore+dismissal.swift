@@ -22,15 +22,12 @@ extension SQLiteStore {
 
     static func state(of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws -> RecipientState? {
         try db.first(
-            prepared: """
-                select \(RecipientState.Column.list)
-                from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?2
-                left join untaken w on w.notification_id = n.id and w.user_id = ?2
-                where n.id = ?1 and n.expires_at > ?3
-                """,
-            id.rawValue,
-            user,
-            now.milliseconds,
+            """
+            select \(sql: RecipientState.Column.list)
+            from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(user)
+            left join untaken w on w.notification_id = n.id and w.user_id = \(user)
+            where n.id = \(id.rawValue) and n.expires_at > \(now.milliseconds)
+            """,
             decode: RecipientState.init
         )
     }
@@ -46,15 +43,13 @@ extension SQLiteStore {
         now: Date
     ) throws {
         let hidden = try db.run(
-            prepared: """
-                update recipient set dismissed_at = ?3, change = ?4, changed_at = ?3
-                where notification_id = ?1 and user_id = ?2 and dismissed_at is null and exists (
-                    select 1 from notification where id = ?1 and expires_at > ?3 and payload is not null)
-                """,
-            id.rawValue,
-            user,
-            now.milliseconds,
-            changes.next()
+            """
+            update recipient set dismissed_at = \(now.milliseconds), change = \(changes.next()),
+                changed_at = \(now.milliseconds)
+            where notification_id = \(id.rawValue) and user_id = \(user) and dismissed_at is null and exists (
+                select 1 from notification
+                where id = \(id.rawValue) and expires_at > \(now.milliseconds) and payload is not null)
+            """
         )
         if hidden == 0 { return }
         try Self.cancel(
@@ -79,22 +74,22 @@ extension SQLiteStore {
     ) async throws -> Bool {
         try await self.write(by: record) { [writer, changes] db in
             let found = try db.first(
-                prepared: """
-                    select sender_id, exists (select 1 from scheduled where notification_id = id) from notification
-                    where id = ? and expires_at > ? and recalled_at is null and payload is not null
-                    """,
-                id.rawValue,
-                now.milliseconds
+                """
+                select sender_id, exists (select 1 from scheduled where notification_id = id) from notification
+                where id = \(id.rawValue) and expires_at > \(now.milliseconds) and recalled_at is null
+                    and payload is not null
+                """
             ) { (sender: $0.integer(0), isScheduled: $0.integer(1) != 0) }
             guard let found, recaller.mayRecall(ofSender: found.sender, isScheduled: found.isScheduled) else {
                 return false
             }
             try db.run(
-                prepared: "update notification set payload = null, alert = null, recalled_at = ? where id = ?",
-                now.milliseconds,
-                id.rawValue
+                """
+                update notification set payload = null, alert = null, recalled_at = \(now.milliseconds)
+                where id = \(id.rawValue)
+                """
             )
-            try db.run(prepared: "delete from fanout where notification_id = ?", id.rawValue)
+            try db.run("delete from fanout where notification_id = \(id.rawValue)")
             if found.isScheduled { try Self.unschedule(db, id.rawValue) }
             try Self.recordRecall(db, id.rawValue, changes, page: page ?? Self.recallPage, now: now)
             writer.recordErasure()
@@ -115,21 +110,18 @@ extension SQLiteStore {
     ) throws {
         let change = changes.next()
         let count = try db.first(
-            prepared: "select count(*) from (select 1 from recipient where notification_id = ? limit ?)",
-            id,
-            page + 1
+            "select count(*) from (select 1 from recipient where notification_id = \(id) limit \(page + 1))"
         ) { $0.integer(0) }
         if let count, count > page {
-            try db.run(prepared: "update notification set recall_change = ? where id = ?", change, id)
+            try db.run("update notification set recall_change = \(change) where id = \(id)")
             return
         }
         // A user who has dismissed it already knows that it is gone.
         try db.run(
-            prepared:
-                "update recipient set change = ?, changed_at = ? where notification_id = ? and dismissed_at is null",
-            change,
-            now.milliseconds,
-            id
+            """
+            update recipient set change = \(change), changed_at = \(now.milliseconds)
+            where notification_id = \(id) and dismissed_at is null
+            """
         )
     }
 
@@ -142,13 +134,10 @@ extension SQLiteStore {
         let page = page ?? AudienceWalk.page
         return try await self.writer.write(.housekeeping) { db in
             let last = try db.first(
-                prepared: """
-                    select device from delivery where notification_id = ? and device > ?
-                    order by device limit 1 offset ?
-                    """,
-                id.rawValue,
-                device,
-                page - 1
+                """
+                select device from delivery where notification_id = \(id.rawValue) and device > \(device)
+                order by device limit 1 offset \(page - 1)
+                """
             ) { $0.integer(0) }
             try Self.cancel(
                 db,

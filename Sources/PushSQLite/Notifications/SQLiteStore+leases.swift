@@ -15,25 +15,22 @@ extension SQLiteStore {
     ) async throws -> PayloadLease {
         try await self.write { db in
             let leased = try db.run(
-                prepared: """
-                    update untaken set leased_until = ?3 where notification_id = ?1 and user_id = ?2 and leased_until is null
-                        and exists (select 1 from notification where id = ?1 and expires_at > ?4 and payload is not null)
-                    """,
-                id.rawValue,
-                user,
-                end.milliseconds,
-                now.milliseconds
+                """
+                update untaken set leased_until = \(end.milliseconds)
+                where notification_id = \(id.rawValue) and user_id = \(user) and leased_until is null
+                    and exists (
+                        select 1 from notification where id = \(id.rawValue) and expires_at > \(now.milliseconds)
+                            and payload is not null)
+                """
             )
             guard leased == 1 else {
                 return try Self.state(of: id, for: user, db, now: now)?.leased(now) ?? .refused
             }
             try db.run(
-                prepared: """
-                    update recipient set fetched_at = coalesce(fetched_at, ?3) where notification_id = ?1 and user_id = ?2
-                    """,
-                id.rawValue,
-                user,
-                now.milliseconds
+                """
+                update recipient set fetched_at = coalesce(fetched_at, \(now.milliseconds))
+                where notification_id = \(id.rawValue) and user_id = \(user)
+                """
             )
             return .granted
         } recording: {
@@ -80,7 +77,7 @@ extension SQLiteStore {
 
     /// Records that a recipient no longer waits for a payload; `true` if this erases the payload.
     static func recordTaken(_ db: Database, _ id: Int64, by user: Int64) throws -> Bool {
-        let noted = try db.run(prepared: "delete from untaken where notification_id = ? and user_id = ?", id, user)
+        let noted = try db.run("delete from untaken where notification_id = \(id) and user_id = \(user)")
         return try noted > 0 && Self.eraseIfTaken(db, id)
     }
 
@@ -89,13 +86,12 @@ extension SQLiteStore {
     @discardableResult
     static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
         try db.run(
-            prepared: """
-                update notification set payload = null, alert = null
-                where id = ?1 and is_read_once and payload is not null
-                    and not exists (select 1 from untaken where notification_id = ?1)
-                    and not exists (select 1 from fanout where notification_id = ?1)
-                """,
-            id
+            """
+            update notification set payload = null, alert = null
+            where id = \(id) and is_read_once and payload is not null
+                and not exists (select 1 from untaken where notification_id = \(id))
+                and not exists (select 1 from fanout where notification_id = \(id))
+            """
         ) > 0
     }
 

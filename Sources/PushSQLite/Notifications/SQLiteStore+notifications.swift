@@ -70,8 +70,8 @@ extension SQLiteStore {
         let inserted = try db.run(
             prepared: """
                 insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
-                    sequence, seed, created_at, expires_at, payload, alert)
-                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
+                    sequence, seed, created_at, expires_at, payload, alert, is_end_to_end)
+                values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (id) do nothing
                 """,
             target.id,
             notification.sender,
@@ -85,12 +85,13 @@ extension SQLiteStore {
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
             payload,
-            alert
+            alert,
+            notification.isEndToEnd
         )
         return inserted == 1
     }
 
-    /// Makes a user a recipient; `false` if the user was one before.
+    /// Makes a user a recipient; `false` if the user was one before, or may not get the payload.
     static func insertRecipient(
         _ user: Int64,
         of target: PushTarget,
@@ -101,14 +102,16 @@ extension SQLiteStore {
     ) throws -> Bool {
         let inserted = try db.run(
             prepared: """
-                insert into recipient (notification_id, user_id, change, changed_at, mac) values (?, ?, ?, ?, ?)
+                insert into recipient (notification_id, user_id, change, changed_at, mac)
+                select ?1, ?2, ?3, ?4, ?5 where ?6 or not (select requires_encryption from user where id = ?2)
                 on conflict (notification_id, user_id) do nothing
                 """,
             target.id,
             user,
             change,
             now.milliseconds,
-            sealing.rows.recipient(of: target.id, user: user)
+            sealing.rows.recipient(of: target.id, user: user),
+            target.isForAll
         )
         guard inserted == 1 else { return false }
         if target.isReadOnce {

@@ -57,15 +57,12 @@ extension SQLiteStore {
         now: Date
     ) throws -> MarkOutcome {
         if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
+        let readAt = mark == .read ? now.milliseconds : nil
         try db.run(
-            prepared: """
-                update recipient set read_at = ?, change = ?, changed_at = ? where notification_id = ? and user_id = ?
-                """,
-            mark == .read ? now.milliseconds : nil,
-            changes.next(),
-            now.milliseconds,
-            id.rawValue,
-            user
+            """
+            update recipient set read_at = \(readAt), change = \(changes.next()), changed_at = \(now.milliseconds)
+            where notification_id = \(id.rawValue) and user_id = \(user)
+            """
         )
         return .marked
     }

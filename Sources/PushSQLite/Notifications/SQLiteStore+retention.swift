@@ -34,15 +34,13 @@ extension SQLiteStore {
         _ shown: inout Set<Int64>
     ) throws -> Int {
         // The fan-out is deleted first, so that no further device gets the notification.
-        try db.run(prepared: "delete from fanout where notification_id = ?", id)
+        try db.run("delete from fanout where notification_id = \(id)")
         let rows = try db.all(
-            prepared: """
-                delete from delivery where notification_id = ?1 and device in (
-                    select device from delivery where notification_id = ?1 order by device limit ?2)
-                returning lane, settled_at, device
-                """,
-            id,
-            limit
+            """
+            delete from delivery where notification_id = \(id) and device in (
+                select device from delivery where notification_id = \(id) order by device limit \(limit))
+            returning lane, settled_at, device
+            """
         ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
         var tally = TallyCount()
         // The query does not test this: in SQLite 3.40, `is null` is never true in the columns
@@ -52,34 +50,29 @@ extension SQLiteStore {
         try Self.forgetCollapsing(db, id, devices: rows.map(\.device))
         if rows.count == limit { return limit }
         let recipients = try db.all(
-            prepared: """
-                delete from recipient where notification_id = ?1 and user_id in (
-                    select user_id from recipient where notification_id = ?1 order by user_id limit ?2)
-                returning user_id, read_at, dismissed_at
-                """,
-            id,
-            limit - rows.count
+            """
+            delete from recipient where notification_id = \(id) and user_id in (
+                select user_id from recipient
+                where notification_id = \(id) order by user_id limit \(limit - rows.count))
+            returning user_id, read_at, dismissed_at
+            """
         ) { (user: $0.integer(0), isOpen: $0.isNull(1) && $0.isNull(2)) }
         shown.formUnion(recipients.filter(\.isOpen).map(\.user))
         if rows.count + recipients.count == limit { return limit }
-        try db.run(prepared: "delete from notification where id = ?", id)
+        try db.run("delete from notification where id = \(id)")
         return rows.count + recipients.count + 1
     }
 
     /// Deletes the rows in which a notification is the newest of its collapse key for these
     /// devices.
     private static func forgetCollapsing(_ db: Database, _ id: Int64, devices: [Int64]) throws {
-        let key = try db.first(
-            prepared: "select collapse_id from notification where id = ? and collapse_id is not null",
-            id
-        ) { $0.text(0) }
+        let key = try db.first("select collapse_id from notification where id = \(id) and collapse_id is not null") {
+            $0.text(0)
+        }
         guard let key else { return }
         for device in devices {
             try db.run(
-                prepared: "delete from collapse where device = ? and collapse_id = ? and notification_id = ?",
-                device,
-                key,
-                id
+                "delete from collapse where device = \(device) and collapse_id = \(key) and notification_id = \(id)"
             )
         }
     }

@@ -54,7 +54,7 @@ extension AudienceWalk {
         _ db: Database
     ) throws -> (page: AudiencePage, end: Int64?) {
         var (rows, last, devices) = (0, Int64(0), [AudienceDevice]())
-        try db.each(prepared: Self.tagged, tag, start, page) { row in
+        try db.each(prepared: Self.tagged, values: [tag, start, page]) { row in
             rows += 1
             last = row.integer(0)
             if row.integer(4) != 0 { devices.append(AudienceDevice(row)) }

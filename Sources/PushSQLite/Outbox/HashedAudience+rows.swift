@@ -16,7 +16,7 @@ extension HashedAudience {
             select d.number, d.user_id, d.lane, d.id from device d
             where \(range) and \(self.conditions.onDevice(self.audience))
             """
-        return try db.all(request) {
+        return try db.all(composed: request) {
             AudienceDevice(number: $0.integer(0), user: $0.integer(1), lane: $0.text(2), id: $0.text(3))
         }
     }
@@ -26,7 +26,7 @@ extension HashedAudience {
         let request: SQL = """
             select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))
             """
-        return try db.all(request) { $0.integer(0) }
+        return try db.all(composed: request) { $0.integer(0) }
     }
 
     private var conditions: TagConditions { TagConditions(index: self.index, policy: self.policy) }

@@ -108,7 +108,7 @@ struct PushInsertion {
     }
 
     /// Makes the user a recipient; `false` if the user was one before and has dismissed the
-    /// notification.
+    /// notification, or may not get its payload.
     private mutating func addRecipient(_ user: Int64, _ db: Database) throws -> Bool {
         if self.newRecipients.contains(user) || self.earlierRecipients.contains(user) { return true }
         let isNew = try SQLiteStore.insertRecipient(
@@ -128,7 +128,7 @@ struct PushInsertion {
             self.target.id,
             user
         ) { $0.integer(0) != 0 }
-        if isDismissed == true { return false }
+        guard isDismissed == false else { return false }
         self.earlierRecipients.insert(user)
         return true
     }

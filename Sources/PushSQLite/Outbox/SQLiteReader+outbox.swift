@@ -7,13 +7,12 @@ extension SQLiteReader {
     package func nextDue(in lane: Lane, _ queue: Queue) throws(StoreError) -> Date? {
         try self.read { db in
             try db.first(
-                prepared: """
-                    select due_at from delivery
-                    where lane = ? and is_bulk = ? and state = 'queued' and due_at is not null
-                    order by due_at limit 1
-                    """,
-                lane.description,
-                queue.rawValue
+                """
+                select due_at from delivery
+                where lane = \(lane.description) and is_bulk = \(queue.rawValue) and state = 'queued'
+                    and due_at is not null
+                order by due_at limit 1
+                """
             ) { Date(milliseconds: $0.integer(0)) }
         }
     }

@@ -9,12 +9,12 @@ extension SQLiteStore {
     /// A push that is being sent cannot be stopped: it is not retried, and the provider's answer
     /// decides how it counts.
     static func cancel(_ db: Database, where condition: SQL, reason: String, now: Date) throws {
-        try db.each(
+        try db.run(
             """
             update delivery set is_withdrawn = 1, reason = \(reason)
             where settled_at is null and state = 'sending' and \(condition)
             """
-        ) { _ in }
+        )
         try self.count(
             .cancelled,
             db,
@@ -36,25 +36,18 @@ extension SQLiteStore {
         now: Date
     ) throws -> String? {
         let lane = try db.first(
-            prepared: """
-                update delivery set state = 'cancelled', settled_at = ?, reason = ?
-                where notification_id = ? and device = ? and settled_at is null and state = 'queued'
-                returning lane
-                """,
-            now.milliseconds,
-            reason,
-            notification,
-            device
+            """
+            update delivery set state = 'cancelled', settled_at = \(now.milliseconds), reason = \(reason)
+            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'queued'
+            returning lane
+            """
         ) { $0.text(0) }
         guard lane == nil else { return lane }
         try db.run(
-            prepared: """
-                update delivery set is_withdrawn = 1, reason = ?
-                where notification_id = ? and device = ? and settled_at is null and state = 'sending'
-                """,
-            reason,
-            notification,
-            device
+            """
+            update delivery set is_withdrawn = 1, reason = \(reason)
+            where notification_id = \(notification) and device = \(device) and settled_at is null and state = 'sending'
+            """
         )
         return nil
     }

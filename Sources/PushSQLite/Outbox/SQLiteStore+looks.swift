@@ -30,7 +30,13 @@ extension SQLiteStore {
         if self.pusher.looks.isEmpty || syncs.isEmpty { return }
         try await self.writer.write(.housekeeping) { [pusher] db in
             for sync in syncs {
-                let waiting = try db.all(prepared: Self.waitingLooks, sync.user, sync.session) {
+                let waiting = try db.all(
+                    """
+                    select v.number, v.look_id from device v indexed by device_by_user
+                    cross join delivery d on d.notification_id = v.look_id and d.device = v.number
+                    where v.user_id = \(sync.user) and v.session = \(sync.session) and d.state = 'queued'
+                    """
+                ) {
                     DuePush(notification: $0.integer(1), device: $0.integer(0))
                 }
                 guard !waiting.isEmpty, try !Self.hasNewerChange(than: sync, db) else { continue }
@@ -49,7 +55,15 @@ extension SQLiteStore {
         _ db: Database,
         now: Date
     ) throws -> Int {
-        let devices = try db.all(prepared: Self.lookDevices, order.user, order.session) { LookDevice($0) }
+        let devices = try db.all(
+            """
+            select v.number, v.id, v.lane, v.look_id, v.look_at, (
+                select d.state from delivery d where d.notification_id = v.look_id and d.device = v.number)
+            from device v indexed by device_by_user
+            where v.user_id = \(order.user) and v.lane is not null and v.claims_for is null
+                and (\(order.session) is null or v.session is null or v.session <> \(order.session))
+            """
+        ) { LookDevice($0) }
         var id: Int64?
         var count = 0
         for device in devices {
@@ -94,31 +108,17 @@ extension SQLiteStore {
         }
     }
 
-    static let lookDevices = """
-        select v.number, v.id, v.lane, v.look_id, v.look_at, (
-            select d.state from delivery d where d.notification_id = v.look_id and d.device = v.number)
-        from device v indexed by device_by_user
-        where v.user_id = ?1 and v.lane is not null and v.claims_for is null
-            and (?2 is null or v.session is null or v.session <> ?2)
-        """
-
-    static let waitingLooks = """
-        select v.number, v.look_id from device v indexed by device_by_user
-        cross join delivery d on d.notification_id = v.look_id and d.device = v.number
-        where v.user_id = ? and v.session = ? and d.state = 'queued'
-        """
-
     private static func hasNewerChange(than sync: LookSync, _ db: Database) throws -> Bool {
-        try db.first(prepared: Self.newerChange, sync.user, sync.change) { _ in true } == true
+        try db.exists(
+            """
+            select 1 from recipient where user_id = \(sync.user) and change > \(sync.change)
+            union all
+            select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(sync.user)
+            where n.recall_change > \(sync.change)
+            limit 1
+            """
+        )
     }
-
-    static let newerChange = """
-        select 1 from recipient where user_id = ?1 and change > ?2
-        union all
-        select 1 from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?1
-        where n.recall_change > ?2
-        limit 1
-        """
 
     /// Inserts the notification, which has no sender, so it counts for nobody's storage.
     private static func insertLook(
@@ -131,17 +131,13 @@ extension SQLiteStore {
         while true {
             guard let id = makeID() else { continue }
             let inserted = try db.run(
-                prepared: """
-                    insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
-                        created_at, expires_at)
-                    values (?, 0, 0, 0, ?, ?, ?, ?, ?) on conflict (id) do nothing
-                    """,
-                id.rawValue,
-                (order.isUrgent ? Push.Priority.high : .normal).rawValue,
-                pusher.changes.next(),
-                Int64.random(in: .min ... .max),
-                now.milliseconds,
-                (now + LookPlan.lifetime).milliseconds
+                """
+                insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,
+                    created_at, expires_at)
+                values (\(id.rawValue), 0, 0, 0, \((order.isUrgent ? Push.Priority.high : .normal).rawValue),
+                    \(pusher.changes.next()), \(Int64.random(in: .min ... .max)), \(now.milliseconds),
+                    \((now + LookPlan.lifetime).milliseconds)) on conflict (id) do nothing
+                """
             )
             if inserted == 1 { return id.rawValue }
         }
@@ -157,21 +153,13 @@ extension SQLiteStore {
     ) throws {
         let lane = Lane(stored: device.lane).ofLooks.description
         try db.run(
-            prepared: """
-                insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
-                values (?, ?, ?, ?, 0, 'queued', ?)
-                """,
-            look,
-            device.number,
-            user,
-            lane,
-            dueAt.milliseconds
+            """
+            insert into delivery (notification_id, device, user_id, lane, is_bulk, state, due_at)
+            values (\(look), \(device.number), \(user), \(lane), 0, 'queued', \(dueAt.milliseconds))
+            """
         )
         try db.run(
-            prepared: "update device set look_id = ?, look_at = ? where number = ?",
-            look,
-            dueAt.milliseconds,
-            device.number
+            "update device set look_id = \(look), look_at = \(dueAt.milliseconds) where number = \(device.number)"
         )
         pusher.notes.count(.enqueued, lane: lane)
     }
@@ -185,23 +173,24 @@ extension SQLiteStore {
     /// nobody reads must not fill the database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
-            prepared: "delete from delivery where notification_id = ? and device = ? and settled_at is not null",
-            push.notification,
-            push.device
+            """
+            delete from delivery where notification_id = \(push.notification) and device = \(push.device)
+                and settled_at is not null
+            """
         )
         try db.run(
-            prepared: """
-                delete from notification where id = ?1 and not exists (select 1 from delivery where notification_id = ?1)
-                """,
-            push.notification
+            """
+            delete from notification where id = \(push.notification)
+                and not exists (select 1 from delivery where notification_id = \(push.notification))
+            """
         )
         try db.run(
-            prepared: """
-                update notification set expires_at = ?2 where id = ?1 and expires_at > ?2
-                    and not exists (select 1 from delivery where notification_id = ?1 and state = 'queued')
-                """,
-            push.notification,
-            now.milliseconds
+            """
+            update notification set expires_at = \(now.milliseconds)
+            where id = \(push.notification) and expires_at > \(now.milliseconds)
+                and not exists (
+                    select 1 from delivery where notification_id = \(push.notification) and state = 'queued')
+            """
         )
     }
 }

@@ -16,10 +16,7 @@ extension SQLiteStore {
                 do {
                     audience = try scheduled.audience(pusher.sealing, pusher.tags, in: .scheduled(scheduled.id))
                 } catch {
-                    try db.run(
-                        prepared: "update scheduled set is_set_aside = 1 where notification_id = ?",
-                        scheduled.id
-                    )
+                    try db.run("update scheduled set is_set_aside = 1 where notification_id = \(scheduled.id)")
                     writer.recordSetAside(.scheduled(notification: scheduled.id))
                     continue
                 }
@@ -64,21 +61,18 @@ extension SQLiteStore {
         _ db: Database
     ) throws {
         let (audience, id) = (notification.audience, notification.id.rawValue)
+        let expressions = try sealing.seal(audience.expressions.map(\.description), in: .scheduled(id))
         try db.run(
-            prepared: """
-                insert into scheduled (notification_id, due_at, sequence, expressions, platforms) values (?, ?, ?, ?, ?)
-                """,
-            id,
-            dueAt.milliseconds,
-            sequence,
-            try sealing.seal(audience.expressions.map(\.description), in: .scheduled(id)),
-            try audience.platformNames
+            """
+            insert into scheduled (notification_id, due_at, sequence, expressions, platforms)
+            values (\(id), \(dueAt.milliseconds), \(sequence), \(expressions), \(audience.platformNames))
+            """
         )
     }
 
     /// Deletes the row of a scheduled notification, if there is one.
     static func unschedule(_ db: Database, _ id: Int64) throws {
-        try db.run(prepared: "delete from scheduled where notification_id = ?", id)
+        try db.run("delete from scheduled where notification_id = \(id)")
     }
 
     /// Sends a scheduled notification as a post of this moment would be sent.
@@ -89,25 +83,25 @@ extension SQLiteStore {
         now: Date
     ) throws -> (reach: Reach, hasWork: Bool) {
         try db.run(
-            prepared: "update notification set sequence = ?, created_at = ? where id = ?",
-            target.sequence,
-            now.milliseconds,
-            target.id
+            """
+            update notification set sequence = \(target.sequence), created_at = \(now.milliseconds)
+            where id = \(target.id)
+            """
         )
         var (recipients, search) = (Set<Int64>(), PostSearch(db, now: now))
         for user in target.audience.users {
             let named = try search.user(withKey: user.key)
-            guard let id = named?.id(in: target.audience.audience.app), recipients.insert(id).inserted else { continue }
-            _ = try Self.insertRecipient(id, of: target, change: target.sequence, pusher.sealing, db, now: now)
+            guard let id = named?.id(in: target.audience.audience.app) else { continue }
+            let change = target.sequence
+            if try Self.insertRecipient(id, of: target, change: change, pusher.sealing, db, now: now) {
+                recipients.insert(id)
+            }
         }
         return try Self.enqueue(db, target, besides: recipients, by: pusher, page: AudienceWalk.page, now: now)
     }
 
     private static func right(of sender: Int64, _ db: Database) throws -> SenderRight {
-        try db.first(
-            prepared: "select role, name_key, apps from user where id = ? and disabled_at is null",
-            sender
-        ) {
+        try db.first("select role, name_key, apps from user where id = \(sender) and disabled_at is null") {
             SenderRight(role: $0.text(0), key: $0.data(1), apps: Set(storedApps: $0.optionalText(2)))
         } ?? .nothing
     }
@@ -115,9 +109,9 @@ extension SQLiteStore {
     /// Recalls a notification that was never sent.
     private static func recallUnsent(_ db: Database, _ id: Int64, now: Date) throws {
         try db.run(
-            prepared: "update notification set payload = null, alert = null, recalled_at = ? where id = ?",
-            now.milliseconds,
-            id
+            """
+            update notification set payload = null, alert = null, recalled_at = \(now.milliseconds) where id = \(id)
+            """
         )
     }
 }
@@ -133,7 +127,7 @@ extension SQLiteReader {
     package func schedule() throws(StoreError) -> Schedule {
         try self.read { db in
             Schedule(
-                count: try db.first(prepared: "select count(*) from scheduled") { Int($0.integer(0)) } ?? 0,
+                count: try db.first("select count(*) from scheduled") { Int($0.integer(0)) } ?? 0,
                 firstDue: try SQLiteStore.nextRelease(db)
             )
         }

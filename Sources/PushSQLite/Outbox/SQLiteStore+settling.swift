@@ -28,8 +28,7 @@ private struct Batch {
     var tally = TallyCount()
 
     init(index: BlindIndex, now: Date) {
-        self.index = index
-        self.now = now
+        (self.index, self.now) = (index, now)
     }
 
     mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {

@@ -12,11 +12,13 @@ extension SQLiteStore {
     ) async throws -> PushChangeOutcome {
         try await self.write { db in
             let found = try db.first(
-                prepared: Self.find,
-                push.device.description,
-                push.notification.rawValue,
-                now.milliseconds,
-                push.sender
+                """
+                select d.device, d.state, d.is_withdrawn, d.due_at
+                from notification n join device v on v.id = \(push.device.description)
+                join delivery d on d.notification_id = n.id and d.device = v.number
+                where n.id = \(push.notification.rawValue) and n.expires_at > \(now.milliseconds)
+                    and n.recalled_at is null and (\(push.sender) is null or n.sender_id = \(push.sender))
+                """
             ) { (device: $0.integer(0), standing: Self.standing($0)) }
             guard let found else { return .missing }
             let outcome = change.outcome(for: found.standing, now: now)
@@ -32,12 +34,10 @@ extension SQLiteStore {
                 )
             case .hasten:
                 try db.run(
-                    prepared: """
-                        update delivery set due_at = ? where notification_id = ? and device = ? and state = 'queued'
-                        """,
-                    now.milliseconds,
-                    id,
-                    device
+                    """
+                    update delivery set due_at = \(now.milliseconds)
+                    where notification_id = \(id) and device = \(device) and state = 'queued'
+                    """
                 )
             }
             return .done
@@ -55,10 +55,4 @@ extension SQLiteStore {
         case let state: .ended(DeliveryStage(rawValue: state) ?? .failed)
         }
     }
-
-    private static let find = """
-        select d.device, d.state, d.is_withdrawn, d.due_at
-        from notification n join device v on v.id = ?1 join delivery d on d.notification_id = n.id and d.device = v.number
-        where n.id = ?2 and n.expires_at > ?3 and n.recalled_at is null and (?4 is null or n.sender_id = ?4)
-        """
 }

@@ -4,23 +4,39 @@ internal import PushCore
 struct WebPushContent {
     /// The size without alerts, which has room for several times the longest id.
     static let leastSize = 127
+    /// The room of a message: push services accept 4096 bytes, of which the head takes 86, and the
+    /// delimiter and the tag 17.
+    static let greatestSize = 4096 - 86 - 17
 
     /// The size to which every message is padded, so that all pushes have the same length, with or
     /// without an alert.
     let paddedSize: Int
+    private let placeholder: WebPushPlaceholder?
 
-    init(_ alerts: AlertPolicy) {
-        let withoutAlert = Self.text(Push.longestIDMembers, alert: "").utf8.count
-        self.paddedSize = max(Self.leastSize, withoutAlert + alerts.longestJSON)
+    init(_ alerts: AlertPolicy, placeholder: WebPushPlaceholder? = nil) {
+        self.placeholder = placeholder
+        let longest = Self.text(placeholder, id: "\(Int64.max)", Push.longestIDMembers, alert: "").utf8.count
+        // A message with a placeholder has its members twice.
+        self.paddedSize = max(Self.leastSize, longest + alerts.longestJSON * (placeholder == nil ? 1 : 2))
     }
 
     func text(of push: Push) -> [UInt8] {
-        let text = Array(Self.text(push.idMembers, alert: push.alert?.json).utf8)
+        let text = self.text(of: push, alert: push.alert?.json)
         // An alert that an earlier configuration allowed may be longer than all current ones.
-        return text.count <= self.paddedSize ? text : Array(Self.text(push.idMembers, alert: nil).utf8)
+        return text.count <= self.paddedSize ? text : self.text(of: push, alert: nil)
     }
 
-    private static func text(_ members: String, alert: String?) -> String {
-        "{\(members)" + (alert.map { ",\"alert\":\($0)" } ?? "") + "}"
+    private func text(of push: Push, alert: String?) -> [UInt8] {
+        Array(Self.text(self.placeholder, id: "\(push.notification)", push.idMembers, alert: alert).utf8)
+    }
+
+    private static func text(
+        _ placeholder: WebPushPlaceholder?,
+        id: String,
+        _ idMembers: String,
+        alert: String?
+    ) -> String {
+        let members = idMembers + (alert.map { ",\"alert\":\($0)" } ?? "")
+        return placeholder?.message(id: id, members: members) ?? "{\(members)}"
     }
 }

@@ -9,6 +9,9 @@ struct WebPushRequest: Sendable {
 
     let tokens: VAPIDTokens
     let content: WebPushContent
+    /// The content for Safari. Other browsers may show a declarative message without calling the
+    /// worker.
+    let appleContent: WebPushContent
     let timeout: Duration
 
     func make(
@@ -34,10 +37,10 @@ struct WebPushRequest: Sendable {
             // Microsoft's service refuses a TTL of 0 unless this field agrees with it.
             headers.append(.init("X-WNS-Cache-Policy", seconds == 0 ? "no-cache" : "cache"))
         }
+        let content = subscription.endpoint.host.hasSuffix(".push.apple.com") ? self.appleContent : self.content
         let body: [UInt8]
         do {
-            body = try WebPushEncryption(for: subscription)
-                .seal(self.content.text(of: push), paddedSize: self.content.paddedSize)
+            body = try WebPushEncryption(for: subscription).seal(content.text(of: push), paddedSize: content.paddedSize)
         } catch {
             throw .rejected(reason: "encryption for this subscription failed")
         }

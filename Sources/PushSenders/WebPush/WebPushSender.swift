@@ -35,9 +35,15 @@ package final class WebPushSender: PushSender {
         let limit = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(limit: limit)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)
+        let appleContent = WebPushContent(settings.alerts, placeholder: settings.placeholder)
+        guard appleContent.paddedSize <= WebPushContent.greatestSize else {
+            let room = "at most \(WebPushContent.greatestSize) bytes"
+            throw .badValue(field: "placeholder", expected: "shorter: with the longest alert a message has \(room)")
+        }
         self.request = WebPushRequest(
             tokens: tokens,
             content: WebPushContent(settings.alerts),
+            appleContent: appleContent,
             timeout: settings.connection.timeout
         )
         self.handles = handles

@@ -21,6 +21,8 @@ package struct WebPushSettings: Sendable {
     package var addresses: AddressPolicy
     /// The alerts that messages may carry: every message is padded to the length of the longest.
     package var alerts: AlertPolicy
+    /// The notification that Safari shows without the page's worker; `nil`: none.
+    package var placeholder: WebPushPlaceholder?
     package var connection: ConnectionSettings
 
     package init(
@@ -29,6 +31,7 @@ package struct WebPushSettings: Sendable {
         allowedHosts: [String] = WebPushSettings.publicHosts,
         addresses: AddressPolicy = .globalOnly,
         alerts: AlertPolicy = AlertPolicy(),
+        placeholder: WebPushPlaceholder? = nil,
         // HTTP/2 is not guaranteed, so a connection may carry only one push at a time.
         connection: ConnectionSettings = ConnectionSettings(connections: 4)
     ) {
@@ -37,6 +40,7 @@ package struct WebPushSettings: Sendable {
         self.allowedHosts = allowedHosts
         self.addresses = addresses
         self.alerts = alerts
+        self.placeholder = placeholder
         self.connection = connection
     }
 }

@@ -31,7 +31,7 @@ struct UserHandler: Handler {
                 .patch,
                 Paths.user("{id}"),
                 .atLeast(.admin, .manage),
-                body: ["Role", "Apps", "Password", "Disabled"]
+                body: ["Role", "Apps", "Password", "Disabled", "RequiresEncryption"]
             ) {
                 try await self.changeUser($0)
             },
@@ -113,13 +113,14 @@ struct UserHandler: Handler {
         let body = try JSONBody(try await context.request.body.collect())
         let (role, apps) = (try self.role(body), try self.apps(body))
         let isDisabled = try body.bool("Disabled")
+        let requiresEncryption = try body.bool("RequiresEncryption")
         let text = try body.string("Password")
         guard let name = Username(context.parameter) else { throw Problem(.notFound) }
         var password: PasswordHash?
         if let text { password = try await self.hash(Secret(text), chosenFor: name, context) }
         let changes = [
             role.map { "role \($0.rawValue)" }, apps.map { "apps \($0.text)" }, password.map { _ in "password" },
-            isDisabled.map { $0 ? "disabled" : "enabled" },
+            isDisabled.map { $0 ? "disabled" : "enabled" }, requiresEncryption.map(UserEntry.encryption),
         ]
         let detail = changes.compactMap(\.self).joined(separator: ", ")
         let change = try await self.store.changeUser(
@@ -128,6 +129,7 @@ struct UserHandler: Handler {
             apps: apps,
             password: password,
             isDisabled: isDisabled,
+            requiresEncryption: requiresEncryption,
             by: context.record(.changeUser, of: name.description, detail: detail),
             now: context.now
         )
@@ -236,6 +238,9 @@ extension String {
 }
 
 extension UserEntry {
+    /// The requirement in the audit, and in the outcome of an import.
+    static func encryption(isRequired: Bool) -> String { "encryption \(isRequired ? "required" : "optional")" }
+
     fileprivate var json: JSONValue {
         .object([
             .init("Name", .string(self.name.description)),
@@ -245,6 +250,7 @@ extension UserEntry {
             .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("Disabled", .bool(self.isDisabled)),
             .init("HasPassword", .bool(self.hasPassword)),
+            .init("RequiresEncryption", .bool(self.requiresEncryption)),
             .init("LastPush", self.pushedAt.map { .string($0.rfc3339) } ?? .null),
             .init("LastFetch", self.fetchedAt.map { .string($0.rfc3339) } ?? .null),
         ])

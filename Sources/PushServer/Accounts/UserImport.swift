@@ -84,12 +84,14 @@ package struct UserImport: Sendable {
         let role = line.role == user.role ? nil : line.role
         let apps = line.apps == user.apps ? nil : line.apps
         let isDisabled = line.isDisabled == user.isDisabled ? nil : line.isDisabled
+        let requiresEncryption = line.requiresEncryption == user.requiresEncryption ? nil : line.requiresEncryption
         let hash = user.hasPassword ? nil : line.hash
         let tags = line.tags == Set(user.tags) ? nil : line.tags
         let changes = [
             role.map { "role \($0.rawValue)" },
             apps.map { "apps \($0.sorted().map(\.description).joined(separator: " "))" },
             hash.map { _ in "password" }, isDisabled.map { $0 ? "disabled" : "enabled" },
+            requiresEncryption.map(UserEntry.encryption),
         ].compactMap(\.self)
         let all = changes + (tags == nil ? [] : ["tags"])
         if all.isEmpty { return .unchanged }
@@ -101,6 +103,7 @@ package struct UserImport: Sendable {
                 apps: apps,
                 password: hash,
                 isDisabled: isDisabled,
+                requiresEncryption: requiresEncryption,
                 by: self.record(.changeUser, line, changes.joined(separator: ", ")),
                 now: self.now()
             )

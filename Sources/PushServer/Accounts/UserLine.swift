@@ -10,13 +10,14 @@ package struct UserLine: Sendable, Hashable {
     package static let maximumLength = 65_536
     /// Members of exports and lists that an import ignores: the server derives them.
     private static let ignored: Set = ["HasPassword", "CreatedAt", "LastPush", "LastFetch"]
-    private static let names = ["Name", "Role", "Apps", "Tags", "Disabled", "PasswordHash"]
+    private static let names = ["Name", "Role", "Apps", "Tags", "Disabled", "RequiresEncryption", "PasswordHash"]
 
     package let name: Username
     package var role: Role?
     package var apps: Set<AppName>?
     package var tags: Set<Tag>?
     package var isDisabled: Bool?
+    package var requiresEncryption: Bool?
     /// `nil` if the line has no hash.
     package var hash: PasswordHash?
 
@@ -74,10 +75,8 @@ package struct UserLine: Sendable, Hashable {
         guard self.tags?.count ?? 0 <= Tag.maximumPerUser else {
             throw UserLineError("Tags has more than \(Tag.maximumPerUser) elements")
         }
-        if let value = values["Disabled"] {
-            guard case .bool(let isDisabled) = value else { throw UserLineError("Disabled must be true or false") }
-            self.isDisabled = isDisabled
-        }
+        self.isDisabled = try Self.bool("Disabled", of: values)
+        self.requiresEncryption = try Self.bool("RequiresEncryption", of: values)
         if let value = values["PasswordHash"] {
             // An unreadable hash matches no password: the user could not sign in, and nothing
             // would say why.
@@ -86,6 +85,12 @@ package struct UserLine: Sendable, Hashable {
             }
             self.hash = hash
         }
+    }
+
+    private static func bool(_ name: String, of values: [String: JSONValue]) throws(UserLineError) -> Bool? {
+        guard let value = values[name] else { return nil }
+        guard case .bool(let bool) = value else { throw UserLineError("\(name) must be true or false") }
+        return bool
     }
 
     private static func texts(_ name: String, of values: [String: JSONValue]) throws(UserLineError) -> [String]? {
@@ -103,6 +108,7 @@ package struct UserLine: Sendable, Hashable {
             .init("Apps", .array(user.apps.sorted().map { .string($0.description) })),
             .init("Tags", .array(user.tags.map { .string($0.description) })),
             .init("Disabled", .bool(user.isDisabled)), .init("HasPassword", .bool(user.hasPassword)),
+            .init("RequiresEncryption", .bool(user.requiresEncryption)),
             .init("CreatedAt", .string(user.createdAt.rfc3339)),
         ]
         if let hash, !hash.isNone { members.append(.init("PasswordHash", .string(hash.phc))) }

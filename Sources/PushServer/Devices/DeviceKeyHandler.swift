@@ -21,9 +21,6 @@ struct DeviceKeyHandler: Handler {
         ]
     }
 
-    /// The longest text of a device's keys, with eight approvals and room for longer keys.
-    private static let longestKey = 2048
-
     /// Sets the keys of one of the account's devices. Any of its devices may, since one that
     /// approves another returns the text with its approval.
     private func setKey(_ context: RequestContext) async throws -> Response {
@@ -32,12 +29,7 @@ struct DeviceKeyHandler: Handler {
         }
         let body = try JSONBody(try await context.request.body.collect())
         guard let key = try body.string("Key") else { throw Problem(.invalidMember, "Key is missing") }
-        guard Self.isKey(key) else {
-            throw Problem(
-                .invalidMember,
-                "Key must begin with sealpost-key. and have at most \(Self.longestKey) letters, digits, -, _ and ."
-            )
-        }
+        if let fault = DeviceKeyText.fault(in: key) { throw Problem(.invalidMember, "Key \(fault)") }
         let isSet = try await self.store.setKey(
             key,
             of: id,
@@ -46,11 +38,6 @@ struct DeviceKeyHandler: Handler {
         )
         guard isSet else { throw Problem(.notFound, "the account has no registered device of this id") }
         return .noContent
-    }
-
-    private static func isKey(_ text: String) -> Bool {
-        text.utf8.count <= self.longestKey && text.hasPrefix("sealpost-key.")
-            && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }
     }
 
     /// Lists the devices to which a notification for a tag expression would go now, by their

@@ -168,7 +168,7 @@ struct RegistrationHandler: Handler {
     }
 
     private func item(_ device: RegisteredDevice) -> JSONValue {
-        .object([
+        var members: [JSONValue.Member] = [
             .init("Id", .string(device.id.description)),
             .init("App", .string(device.platform.app.description)),
             .init("Platform", .string(device.platform.name)),
@@ -179,7 +179,12 @@ struct RegistrationHandler: Handler {
             .init("CreatedAt", .string(device.createdAt.rfc3339)),
             .init("LastPush", device.pushedAt.map { .string($0.rfc3339) } ?? .null),
             .init("Key", device.key.map { .string($0) } ?? .null),
-        ])
+        ]
+        // A browser whose subscription has another key must subscribe again.
+        if let key = self.settings.platforms[device.platform]?.applicationServerKey {
+            members.append(.init("ServerKey", .string(key)))
+        }
+        return .object(members)
     }
 
     /// Writes all members of a registered device, for clients that expect them; the handle itself

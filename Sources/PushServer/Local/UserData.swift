@@ -28,7 +28,8 @@ struct UserData: Sendable {
             .init("Apps", .array(user.apps.sorted().map { .string($0.description) })),
             .init("Tags", .array(user.tags.map { .string($0.description) })),
             .init("CreatedAt", .string(user.createdAt.rfc3339)), .init("Disabled", .bool(user.isDisabled)),
-            .init("HasPassword", .bool(user.hasPassword)), .init("LastPush", .time(user.pushedAt)),
+            .init("HasPassword", .bool(user.hasPassword)),
+            .init("RequiresEncryption", .bool(user.requiresEncryption)), .init("LastPush", .time(user.pushedAt)),
             .init("LastFetch", .time(user.fetchedAt)), .init("IssuerTokenAt", .time(issued?.issuedAt)),
         ])
         let notes = JSONValue.array(Self.notes.map { .string($0) })

@@ -62,9 +62,11 @@ struct NotificationTag {
     let account: AccountID?
     let isRead: Bool
     let createdAt: Date
+    /// The id of the device key that the request names: an end-to-end payload differs by device.
+    var deviceKey: [UInt8]?
 
     /// The length of the longest tag.
-    static let maximumBytes = 72
+    static let maximumBytes = 96
 
     var entityTag: EntityTag {
         var text: [UInt8] = []
@@ -82,6 +84,10 @@ struct NotificationTag {
             writer.write("-")
             writer.write(string: account.text)
         }
+        if let deviceKey {
+            writer.write("-")
+            writer.write(deviceKey)
+        }
         writer.write("\"")
     }
 }
@@ -98,16 +104,19 @@ struct EntityTagMaker: Sendable {
     /// The tag of a list as one user sees it.
     ///
     /// It is strong. The number of a change is assigned once, and stands for the state of that
-    /// notification that the user sees. So the bytes depend only on three things: the numbers in
+    /// notification that the user sees. So the bytes depend on few things: the numbers in
     /// the list, whether there are more, and the cursor. The cursor identifies the list and its
-    /// end. A notification that expires removes its number from the list.
-    func tag(of page: NotificationPage, cursor: String?, for user: Int64) -> EntityTag {
+    /// end. A notification that expires removes its number from the list. The wrapped keys depend
+    /// on the device key that the request names.
+    func tag(of page: NotificationPage, cursor: String?, for user: Int64, deviceKey: [UInt8]?) -> EntityTag {
         // The number of this use of the hash, then the values on which the body depends.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
         let code = self.hash.code { hash in
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
             page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
             if let cursor { hash.update(data: Array(cursor.utf8)) }
+            // No cursor has this character.
+            if let deviceKey { hash.update(data: [UInt8(ascii: "=")] + deviceKey) }
         }
         return Self.tag(of: code)
     }

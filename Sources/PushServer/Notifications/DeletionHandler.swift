@@ -13,7 +13,8 @@ struct DeletionHandler: Handler {
 
     var routes: [Route] {
         [
-            Route(.delete, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch)) {
+            // The key is part of the entity tag of `If-Match`.
+            Route(.delete, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"]) {
                 try await self.deleteNotification($0)
             }
         ]
@@ -89,7 +90,7 @@ struct DeletionHandler: Handler {
             }
             return nil
         }
-        try self.visible.check(preconditions, against: found, id, for: context.caller?.account, now: context.now)
+        try self.visible.check(preconditions, against: found, id, for: context)
         return found.isRecipient ? found.mark : nil
     }
 

@@ -73,7 +73,7 @@ final class FetchHandler: Handler {
         to user: User,
         _ context: RequestContext
     ) throws -> Response {
-        let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
+        let view = try self.visible.view(of: id, found, for: context)
         let isUnchanged = try context.request.head.isConditional && self.isUnchanged(view, for: context)
         let response: Response
         if isUnchanged {
@@ -82,7 +82,7 @@ final class FetchHandler: Handler {
             let body = try self.bodies.body(of: id, found, on: context.request.loopIndex) { () throws(VaultError) in
                 try view.body(openedBy: self.visible.vault)
             }
-            response = try view.full(body, to: context)
+            response = view.full(body)
             self.history.countFetch()
         }
         if found.isRecipient, found.fetchedAt == nil, context.request.head.method == .get {
@@ -111,14 +111,14 @@ final class FetchHandler: Handler {
         to user: User,
         _ context: RequestContext
     ) async throws -> Response {
-        let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
+        let view = try self.visible.view(of: id, found, for: context)
         // No client can have it cached, but the request may require a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
         // Decrypted before the lease, so that an unreadable payload is leased to nobody.
         let body = try view.body(openedBy: self.visible.vault)
-        let response = try view.full(body, to: context)
+        let response = view.full(body)
         // Another device of the user can still read it.
-        guard try view.isReadable(body, by: context) else { return response }
+        guard view.isReadable(body) else { return response }
         if context.request.head.method == .get, found.leasedUntil == nil {
             // Stored before the answer: if a crash lost the lease, nothing would end it.
             let lease = try await self.store.lease(

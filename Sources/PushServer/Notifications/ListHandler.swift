@@ -69,7 +69,7 @@ struct ListHandler: Handler {
         return ListRequest(
             query: try NotificationListQuery(query),
             app: try self.settings.app(named: try query["app"], for: user),
-            key: try query["key"].map { Array($0.utf8) },
+            key: EndToEndPayload.deviceKey(try query["key"]),
             head: head,
             user: user,
             session: context.caller?.token?.prefix.description,
@@ -207,7 +207,7 @@ struct ListHandler: Handler {
             cursor: cursor,
             tag: isEmpty
                 ? EntityTag(description: "\"\(cursor ?? "")\"")
-                : self.tags.tag(of: page, cursor: cursor, for: user),
+                : self.tags.tag(of: page, cursor: cursor, for: user, deviceKey: request.key),
             // Entries of later pages may once have been on this page, and the server does not know
             // when they left it.
             changedAt: page.hasMore ? nil : max(page.changedAt, page.removedAt ?? self.startedAt, self.startedAt),

@@ -84,6 +84,7 @@ struct NotificationPoster: Sendable {
             audience: order.audience,
             isStoredByClients: order.isStoredByClients,
             isReadOnce: order.isReadOnce,
+            isEndToEnd: EndToEndPayload.isClaimed(by: payload),
             priority: order.priority,
             collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
             createdAt: now,
@@ -135,6 +136,8 @@ struct NotificationPoster: Sendable {
         case .tooMuch(let excess): throw Problem(.tooMuchStored, self.bounds[sender.role].map(excess.detail))
         case .idTaken: return nil
         case .unknownUser(let name): throw Problem(.unknownUser, "user \(name) does not exist")
+        case .encryptionRequired(let name):
+            throw Problem(.encryptionRequired, "user \(name) accepts end-to-end payloads only")
         }
     }
 

@@ -16,26 +16,24 @@ struct NotificationView {
     /// In seconds.
     let maxAge: Int64
     let now: Date
+    /// The id of the device key that the request names.
+    let deviceKey: [UInt8]?
 
     /// The whole answer. An end-to-end payload has the wrapped key of the device whose key the
     /// request names, and of no other.
-    func full(_ body: [UInt8], to context: RequestContext) throws -> Response {
+    func full(_ body: [UInt8]) -> Response {
         let start = [UInt8].payloadStart(ofItem: self.id)
         guard EndToEndPayload.isClaimed(by: body, from: start) else {
             return Response(status: .ok, fields: self.fields(isFull: true), body: body)
         }
         var own = body
-        EndToEndPayload.cut(&own, from: start, for: try self.deviceKey(context))
+        EndToEndPayload.cut(&own, from: start, for: self.deviceKey)
         return Response(status: .ok, fields: self.fields(isFull: true), body: own)
     }
 
     /// Whether the device that sends the request can read the payload of the whole answer.
-    func isReadable(_ body: [UInt8], by context: RequestContext) throws -> Bool {
-        EndToEndPayload.isReadable(body, from: [UInt8].payloadStart(ofItem: self.id), by: try self.deviceKey(context))
-    }
-
-    private func deviceKey(_ context: RequestContext) throws -> [UInt8]? {
-        try Query(context.request.head.query)["key"].map { Array($0.utf8) }
+    func isReadable(_ body: [UInt8]) -> Bool {
+        EndToEndPayload.isReadable(body, from: [UInt8].payloadStart(ofItem: self.id), by: self.deviceKey)
     }
 
     /// The body of the whole answer. The payload is JSON text and goes out as stored.
@@ -74,7 +72,8 @@ struct NotificationView {
             id: self.id,
             account: self.account,
             isRead: self.notification.readAt != nil,
-            createdAt: self.notification.createdAt
+            createdAt: self.notification.createdAt,
+            deviceKey: self.deviceKey
         )
     }
 
@@ -104,8 +103,8 @@ struct NotificationView {
 
     private func fields(isFull: Bool) -> ResponseFields {
         var fields = ResponseFields()
-        // All lines together take less than 360 bytes.
-        fields.append(upTo: 384) { writer in
+        // All lines together take less than 384 bytes.
+        fields.append(upTo: 408) { writer in
             if isFull {
                 writer.write("Content-Type: application/json; charset=utf-8\r\n")
                 let lastModified = self.lastModified

@@ -31,8 +31,7 @@ struct ReadStateHandler: Handler {
         var expected: ReadMark?
         if context.request.head.isConditional {
             let preconditions = Preconditions(context.request.head)
-            let account = context.caller?.account
-            try self.visible.check(preconditions, against: found, id, for: account, now: context.now)
+            try self.visible.check(preconditions, against: found, id, for: context)
             expected = found.mark
         }
         switch try await self.store.mark(
@@ -54,9 +53,9 @@ struct ReadStateHandler: Handler {
     /// The notification as `GET` would show it now, but without fetching a read-once payload.
     private func item(_ context: RequestContext, for user: User) async throws -> Response {
         let (id, found) = try await self.visible.find(context, for: user)
-        let view = self.visible.view(of: id, found, for: context.caller?.account, now: context.now)
+        let view = try self.visible.view(of: id, found, for: context)
         if found.isReadOnce { return view.withoutPayload }
-        return try view.full(view.body(openedBy: self.visible.vault), to: context)
+        return view.full(try view.body(openedBy: self.visible.vault))
     }
 
     private func markNotifications(_ context: RequestContext) async throws -> Response {

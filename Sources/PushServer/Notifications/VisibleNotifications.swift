@@ -63,14 +63,23 @@ struct VisibleNotifications: Sendable {
         return found
     }
 
-    /// A notification as that account sees it.
+    /// A notification as the caller sees it, with the device key that the request names.
     func view(
         of id: NotificationID,
         _ found: StoredNotification,
-        for account: AccountID?,
-        now: Date
-    ) -> NotificationView {
-        NotificationView(id: id, notification: found, account: account, maxAge: self.maxAge, now: now)
+        for context: RequestContext
+    ) throws(Problem) -> NotificationView {
+        NotificationView(
+            id: id,
+            notification: found,
+            account: context.caller?.account,
+            maxAge: self.maxAge,
+            now: context.now,
+            // Most requests have no query.
+            deviceKey: try context.request.head.query.map { query throws(Problem) in
+                EndToEndPayload.deviceKey(try Query(query)["key"])
+            } ?? nil
+        )
     }
 
     /// Throws a `precondition-failed` problem if a request for a change expects another state.
@@ -78,11 +87,10 @@ struct VisibleNotifications: Sendable {
         _ preconditions: Preconditions,
         against found: StoredNotification,
         _ id: NotificationID,
-        for account: AccountID?,
-        now: Date
+        for context: RequestContext
     ) throws(Problem) {
-        let view = self.view(of: id, found, for: account, now: now)
-        guard preconditions.outcome(for: view.validators, now: now) == .proceed else {
+        let view = try self.view(of: id, found, for: context)
+        guard preconditions.outcome(for: view.validators, now: context.now) == .proceed else {
             throw Problem(.preconditionFailed)
         }
     }

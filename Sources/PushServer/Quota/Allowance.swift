@@ -6,14 +6,6 @@ internal import Synchronization
 final class Allowance: Sendable {
     /// The time at which all requests are available again, in nanoseconds since 1970.
     private let fullAt = Atomic<Int64>(0)
-    /// The use on this server that the other servers do not know yet.
-    private let unreported = Atomic(0)
-    private let isListed = Atomic(false)
-    let user: Int64
-
-    init(user: Int64 = 0) {
-        self.user = user
-    }
 
     /// Charges one request, unless none is left.
     func take(_ policy: QuotaPolicy, now: Date) -> QuotaPolicy.State {
@@ -37,7 +29,6 @@ final class Allowance: Sendable {
                 seen = current
                 continue
             }
-            self.record(1, policy)
             return Self.state(policy, used: taken, isExceeded: false)
         }
     }
@@ -45,46 +36,16 @@ final class Allowance: Sendable {
     /// Charges `requests` even if fewer are left, up to a debt of a whole quota. Until the debt is
     /// paid back, further requests are refused.
     func charge(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
-        self.add(requests, policy, upTo: 2 * policy.tolerance, now: now)
-        self.record(Int(min(Int64(requests), policy.tolerance / policy.interval)), policy)
-    }
-
-    /// Charges the use on another server, up to a debt of what all other servers may have admitted
-    /// meanwhile.
-    func chargeElsewhere(_ requests: Int, _ policy: QuotaPolicy, now: Date) {
-        self.add(requests, policy, upTo: policy.most, now: now)
-    }
-
-    /// Returns the use on this server since the last call.
-    func takeUnreported() -> Int {
-        // In this order, so that use in between is listed again.
-        self.isListed.store(false, ordering: .sequentiallyConsistent)
-        return self.unreported.exchange(0, ordering: .sequentiallyConsistent)
-    }
-
-    private func add(_ requests: Int, _ policy: QuotaPolicy, upTo most: Int64, now: Date) {
         let now = Self.nanoseconds(now)
         let price = min(Int64(requests), policy.tolerance / policy.interval) * policy.interval
         var seen = self.fullAt.load(ordering: .relaxed)
         while true {
             let used = Self.used(seen, policy, now: now)
-            let taken = max(used, min(used + price, most))
+            let taken = max(used, min(used + price, policy.most))
             let (isDone, current) = self.exchange(seen, for: now + taken)
             if isDone { return }
             seen = current
         }
-    }
-
-    /// Counts the use on this server, and lists it for the other servers if it is enough to
-    /// matter.
-    private func record(_ requests: Int, _ policy: QuotaPolicy) {
-        guard let book = policy.book else { return }
-        let (_, unreported) = self.unreported.wrappingAdd(requests, ordering: .sequentiallyConsistent)
-        guard unreported >= book.lot(of: policy), !self.isListed.exchange(true, ordering: .sequentiallyConsistent)
-        else {
-            return
-        }
-        book.list(self, policy)
     }
 
     /// The state of the quota, without a charge.

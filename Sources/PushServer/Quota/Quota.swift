@@ -6,6 +6,13 @@ internal import SocketHTTP
 
 /// The number of requests that a user may make within a window, even all at once.
 package struct Quota: Sendable, Hashable {
+    /// The kind of requests that a quota limits.
+    enum Kind: Sendable {
+        case requests
+        /// Requests that store something.
+        case changes
+    }
+
     package static let requestRange = 1...100_000_000
     /// In seconds.
     package static let windowRange = 1...86_400
@@ -34,7 +41,7 @@ package struct Quota: Sendable, Hashable {
     ///
     /// An eighth of a day's changes may come at once. A restart loses the record of their use, and
     /// so permits another eighth.
-    func part(_ kind: QuotaUse.Kind) -> Quota? {
+    func part(_ kind: Kind) -> Quota? {
         switch kind {
         case .requests: self
         case .changes: self.changes.flatMap { Quota(requests: $0 / 8, window: 86_400 / 8) }
@@ -42,7 +49,8 @@ package struct Quota: Sendable, Hashable {
     }
 }
 
-/// The quota of a role as a request sees it.
+/// The quota of a role as a request sees it: servers that share a store each admit a whole quota
+/// at once, and then their part of it.
 ///
 /// Its response fields are those of draft-ietf-httpapi-ratelimit-headers-10.
 struct QuotaPolicy: Sendable {
@@ -60,29 +68,32 @@ struct QuotaPolicy: Sendable {
     /// Nanoseconds until one request is available again, and until all are.
     let interval: Int64
     let tolerance: Int64
-    let quota: Quota
+    let requests: Int
+    /// In seconds: the quota's window, for each server.
+    let window: Int
     /// The role's quota that it was made from, which also counts refused requests.
     let source: RoleQuota
 
     init(_ quota: Quota, of source: RoleQuota) {
-        self.quota = quota
+        self.requests = quota.requests
+        self.window = quota.window * source.servers.current
         self.source = source
-        // At least ten, and at most a day's 86,400 · 10⁹: see the ranges.
-        self.interval = Int64(quota.window) * 1_000_000_000 / Int64(quota.requests)
+        // At least ten, and at most 64 days' 86,400 · 10⁹: see the ranges.
+        self.interval = Int64(self.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
     }
 
-    var role: Role { self.source.role }
-    var book: UseBook? { self.source.book }
+    /// The largest use, with debt.
+    var most: Int64 { 2 * self.tolerance }
 
     /// Writes the lines of response fields, less than 200 bytes.
     func write(_ state: State, to writer: inout ByteWriter) {
         writer.write("RateLimit-Policy: ")
         writer.write(self.source.name)
         writer.write(";q=")
-        writer.write(decimal: self.quota.requests)
+        writer.write(decimal: self.requests)
         writer.write(";w=")
-        writer.write(decimal: self.quota.window)
+        writer.write(decimal: self.window)
         writer.write("\r\nRateLimit: ")
         writer.write(self.source.name)
         writer.write(";r=")

@@ -36,20 +36,16 @@ final class Quotas: Sendable {
     /// The detail of the problem for a user who stores too often.
     static let changesAreUsedUp = "too many changes within a day; requests that only read are answered"
 
-    private let kind: QuotaUse.Kind
+    private let kind: Quota.Kind
     private let sources: [Role: RoleQuota]
     private let allowances = Mutex(Allowances())
-    /// The use that the other servers must know; `nil`: there are no others.
-    private let book: UseBook?
 
     /// A role without a quota has no limit.
-    init(_ quotas: [Role: Quota], kind: QuotaUse.Kind = .requests, scope: LimitScope = .process) {
+    init(_ quotas: [Role: Quota], kind: Quota.Kind = .requests, servers: ServerCount = ServerCount()) {
         self.kind = kind
-        let book: UseBook? = scope == .servers ? UseBook() : nil
-        self.book = book
         self.sources = Dictionary(
             uniqueKeysWithValues: Role.allCases.map {
-                ($0, RoleQuota(quotas[$0]?.part(kind), role: $0, kind: kind, book: book))
+                ($0, RoleQuota(quotas[$0]?.part(kind), role: $0, servers: servers))
             }
         )
     }
@@ -85,7 +81,7 @@ extension Quotas.Allowances {
             for user in Array(self.ofUsers.keys) where self.isUnneeded(user, now: now) { self.ofUsers[user] = nil }
             self.limit = max(1024, self.ofUsers.count * 2)
         }
-        let made = Allowance(user: user)
+        let made = Allowance()
         self.ofUsers[user] = made
         return made
     }
@@ -96,24 +92,5 @@ extension Quotas.Allowances {
         guard let allowance = self.ofUsers.index(forKey: user) else { return false }
         return isKnownUniquelyReferenced(&self.ofUsers.values[allowance])
             && self.ofUsers.values[allowance].isFull(at: now)
-    }
-}
-
-extension Quotas: SharedLimit {
-    func takeNews(into news: inout LimitNews, now: Date) {
-        if let book { news.uses += book.take() }
-    }
-
-    func apply(_ answer: LimitAnswer, now: Date) {
-        self.book?.record(servers: answer.servers)
-        for message in answer.messages where message.age < QuotaUse.lifetime {
-            for use in message.news?.uses ?? [] where use.kind == self.kind {
-                // The servers may have different quotas while the configuration changes.
-                guard let policy = self.sources[use.role]?.policy,
-                    let quota = self.quota(ofUser: use.user, as: use.role, now: now)
-                else { continue }
-                quota.allowance.chargeElsewhere(use.requests, policy, now: now)
-            }
-        }
     }
 }

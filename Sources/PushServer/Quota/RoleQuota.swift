@@ -6,22 +6,17 @@ internal import Synchronization
 final class RoleQuota: Sendable {
     private static let windowBits: UInt64 = 17
 
-    let role: Role
-    let kind: QuotaUse.Kind
     /// The role's name in quotes, for response fields.
     let name: [UInt8]
-    /// Lists the use that the other servers must know; `nil`: there are no others.
-    let book: UseBook?
+    let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
     /// Both numbers in one word, so that no request sees a mixture of two quotas; 0: no limit.
     private let word: Atomic<UInt64>
 
-    init(_ quota: Quota?, role: Role, kind: QuotaUse.Kind = .requests, book: UseBook? = nil) {
-        self.role = role
-        self.kind = kind
+    init(_ quota: Quota?, role: Role, servers: ServerCount = ServerCount()) {
         self.name = Array("\"\(role.rawValue)\"".utf8)
-        self.book = book
+        self.servers = servers
         self.word = Atomic(Self.word(quota))
     }
 

@@ -34,14 +34,13 @@ package final class Authenticator: Sendable {
     /// Selects, for an unknown name, the user whose hash sets the time of its check.
     let nameCode: KeyedHash
 
-    /// Creates an authenticator. `limits` is the scope of the quotas and of the limiter of
-    /// sign-ins.
+    /// Creates an authenticator. The quotas and the limiter of sign-ins are divided by `servers`.
     package init(
         store: any AccountStore & TokenStore & KeyStore,
         parameters: PasswordParameters,
         workers: Int,
         quotas: [Role: Quota],
-        limits: LimitScope = .process,
+        servers: ServerCount = ServerCount(),
         issuer: Issuer? = nil,
         logger: Logger
     ) {
@@ -49,12 +48,11 @@ package final class Authenticator: Sendable {
         self.issuer = issuer
         self.lease = store.lease
         self.pool = HashingPool(workers: workers)
-        self.quotas = Quotas(quotas, scope: limits)
+        self.quotas = Quotas(quotas, servers: servers)
         self.owners = IssuedOwners(secret: store.indexSecret)
-        self.changes = Quotas(quotas, kind: .changes, scope: limits)
+        self.changes = Quotas(quotas, kind: .changes, servers: servers)
         self.accounts = AccountIDs(secret: store.indexSecret)
-        let limiter = SignInLimiter(sharedKey: limits == .servers ? store.indexSecret.derive("sign-in limits") : nil)
-        self.gate = SignInGuard(pool: self.pool, limiter: limiter, logger: logger)
+        self.gate = SignInGuard(pool: self.pool, limiter: SignInLimiter(servers: servers), logger: logger)
         self.parameters = parameters
         // The key survives restarts. With another key the time of a refusal could change, which
         // would show that the name is unknown.
@@ -274,9 +272,6 @@ package final class Authenticator: Sendable {
         }
         return caller
     }
-
-    /// The limits that hold across the servers of a shared store.
-    package var sharedLimits: [any SharedLimit] { [self.quotas, self.changes, self.gate.limiter] }
 
     /// Replaces the quotas, also for cached callers. Users keep what they have used.
     package func replaceQuotas(_ quotas: [Role: Quota]) {

@@ -47,10 +47,6 @@ struct SignInAttempt: Sendable, Hashable {
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
-    /// Whether the address has recent failures on the account.
-    var hasFailed = false
-    /// Identifies the attempt while the other servers must learn of it; 0: they need not.
-    var number: UInt64 = 0
     /// The order of hashes: 0 for a known address, else it grows with the recent failures of the
     /// address.
     var rank = 0

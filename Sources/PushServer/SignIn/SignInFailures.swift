@@ -1,5 +1,4 @@
 internal import Foundation
-internal import PushStore
 
 /// The recent failed sign-ins, and the rules for the next attempts: `SignInLimiter` without its
 /// lock and its hashes.
@@ -14,19 +13,12 @@ struct SignInFailures: Sendable {
     enum Verdict: Sendable, Hashable {
         case mayTry(SignInAttempt)
         /// `isGuessing`: so many attempts were refused that even the right password no longer
-        /// passes. `isCounted`: this attempt counts among them.
-        case mustWait(TimeInterval, isGuessing: Bool = false, isCounted: Bool = false)
+        /// passes.
+        case mustWait(TimeInterval, isGuessing: Bool = false)
     }
-
-    /// Stands for the right password of a pair that has signed in on another server. That server
-    /// does not reveal it, so here the right password waits like a wrong one.
-    static let unknownPassword: Key = 0
 
     /// The number of strangers' failures that count as an attack on the account.
     static let attack = 20
-    /// The largest count of a kind from one message of another server: more than any rule's
-    /// longest wait needs.
-    private static let most: UInt16 = 200
     /// The largest number of entries in a table; the smaller tables have a fraction of it.
     private static let limit = 98_304
 
@@ -93,26 +85,8 @@ struct SignInFailures: Sendable {
             attempt.rank = 1 + failures + self.level(attempt.address.flatMap { self.addresses[$0] }, now, .address)
             attempt.isNew = isNew
         }
-        attempt.hasFailed = failures > 0
         self.count(attempt, now: now)
         return .mayTry(attempt)
-    }
-
-    /// Counts an event that another server has reported.
-    mutating func apply(_ news: SignInNews, now: Date) {
-        let attempt = SignInAttempt(news)
-        switch news.kind {
-        case .begun: self.count(attempt, now: now)
-        case .succeeded:
-            if news.isCounted, !attempt.isKnown { self.takeBackStranger(attempt, now: now) }
-            self.pairs[attempt.pair] = nil
-            self.known[attempt.pair] = self.known[attempt.pair] ?? attempt.password
-        case .cancelled: self.cancel(attempt, now: now)
-        case .invalid:
-            guard let address = news.address else { return }
-            for _ in 0..<min(news.count, Self.most) { self.invalidCredentials.add(address, now, .credentials) }
-        case .refused: for _ in 0..<min(news.count, Self.most) { self.refused.add(news.pair, now, .refused) }
-        }
     }
 
     /// Counts an attempt as failed.
@@ -156,12 +130,8 @@ struct SignInFailures: Sendable {
         _ wait: TimeInterval,
         now: Date
     ) -> Verdict {
-        var isCounted = false
-        if case .known(isRight: false) = standing {
-            self.refused.add(attempt.pair, now, .refused)
-            isCounted = true
-        }
-        return .mustWait(wait, isGuessing: self.isGuessed(attempt, now), isCounted: isCounted)
+        if case .known(isRight: false) = standing { self.refused.add(attempt.pair, now, .refused) }
+        return .mustWait(wait, isGuessing: self.isGuessed(attempt, now))
     }
 
     private func isGuessed(_ attempt: SignInAttempt, _ now: Date) -> Bool {

@@ -9,26 +9,24 @@ internal import Synchronization
 /// Throttles guessers before the only check of credentials. Credentials in the cache do not come
 /// here.
 ///
-/// Its state is in memory only, 20 MB when it is full; servers that share a store report failures
-/// to each other. It holds keyed hashes instead of names, passwords and addresses, and treats
-/// existing and unknown names alike.
+/// Its state is in memory only, 20 MB when it is full. Servers that share a store each have their
+/// own, whose time passes more slowly the more servers there are. It holds keyed hashes instead of
+/// names, passwords and addresses, and treats existing and unknown names alike.
 final class SignInLimiter: Sendable {
     private struct State {
         var failures = SignInFailures()
-        /// The events that the other servers must know; `nil`: there are no others.
-        var book: SignInBook?
+        var clock = DividedClock()
     }
 
     /// Never locked for credentials that are in the cache.
-    private let state: Mutex<State>
+    private let state = Mutex(State())
     /// Hashes the parts of attempts.
-    private let code: KeyedHash
+    private let code = KeyedHash(key: SymmetricKey(size: .bits256))
+    private let servers: ServerCount
 
-    /// `sharedKey` is the same on all servers that report failures to each other; `nil`: there are
-    /// no others.
-    init(sharedKey: SymmetricKey? = nil) {
-        self.code = KeyedHash(key: sharedKey ?? SymmetricKey(size: .bits256))
-        self.state = Mutex(State(book: sharedKey == nil ? nil : SignInBook()))
+    /// `servers` counts the servers that share the store, this one included.
+    init(servers: ServerCount = ServerCount()) {
+        self.servers = servers
     }
 
     /// Begins an attempt. The caller must end it by `succeed` or `cancel`, or else it has
@@ -49,12 +47,12 @@ final class SignInLimiter: Sendable {
             networks: self.networks(around: origin, of: account)
         )
         let verdict = self.state.withLock { state in
-            let verdict = state.failures.begin(attempt, now: now)
-            return state.book?.begin(verdict, of: attempt) ?? verdict
+            state.failures.begin(attempt, now: state.clock.time(now, self.servers))
         }
         switch verdict {
         case .mayTry(let attempt): return attempt
-        case .mustWait(let seconds, let isGuessing, _):
+        case .mustWait(let seconds, let isGuessing):
+            let seconds = seconds * Double(self.servers.current)
             throw TryLater(.tooManyAttempts, seconds: seconds, isGuessing: isGuessing)
         }
     }
@@ -70,16 +68,14 @@ final class SignInLimiter: Sendable {
 
     func succeed(_ attempt: SignInAttempt, now: Date) {
         self.state.withLock { state in
-            state.failures.succeed(attempt, now: now)
-            state.book?.succeed(attempt)
+            state.failures.succeed(attempt, now: state.clock.time(now, self.servers))
         }
     }
 
     /// Ends an attempt that was not checked for lack of time.
     func cancel(_ attempt: SignInAttempt, now: Date) {
         self.state.withLock { state in
-            state.failures.cancel(attempt, now: now)
-            state.book?.cancel(attempt)
+            state.failures.cancel(attempt, now: state.clock.time(now, self.servers))
         }
     }
 
@@ -89,11 +85,9 @@ final class SignInLimiter: Sendable {
         guard let origin else { return }
         let key = self.key(origin.description)
         let seconds = self.state.withLock { state in
-            let seconds = state.failures.countInvalidCredentials(of: key, now: now)
-            if seconds == nil { state.book?.countInvalidCredentials(of: key) }
-            return seconds
+            state.failures.countInvalidCredentials(of: key, now: state.clock.time(now, self.servers))
         }
-        if let seconds { throw TryLater(.tooManyAttempts, seconds: seconds) }
+        if let seconds { throw TryLater(.tooManyAttempts, seconds: seconds * Double(self.servers.current)) }
     }
 
     // MARK: - Private
@@ -120,18 +114,16 @@ final class SignInLimiter: Sendable {
     }
 }
 
-extension SignInLimiter: SharedLimit {
-    func takeNews(into news: inout LimitNews, now: Date) {
-        news.signIns += self.state.withLock { $0.book?.take() ?? [] }
-    }
+/// A clock that several servers make slower: while each of three admits a third of the attempts,
+/// they together admit as many as one. If the system's clock is set back, it goes on from there.
+private struct DividedClock {
+    private var last: Date?
+    private var elapsed: TimeInterval = 0
 
-    /// Counts the events of other servers as if they happened now.
-    func apply(_ answer: LimitAnswer, now: Date) {
-        self.state.withLock { state in
-            for message in answer.messages {
-                for news in message.news?.signIns ?? [] { state.failures.apply(news, now: now) }
-            }
-        }
+    mutating func time(_ now: Date, _ servers: ServerCount) -> Date {
+        self.elapsed += max(0, now.timeIntervalSince(self.last ?? now)) / Double(servers.current)
+        self.last = now
+        return Date(timeIntervalSinceReferenceDate: self.elapsed)
     }
 }
 

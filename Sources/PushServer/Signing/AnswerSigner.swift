@@ -7,7 +7,7 @@ internal import SocketHTTP
 
 /// Signs answers for clients that ask for it (RFC 9421). The signature covers status, content and
 /// the request's own `MyToken`. If the client asks for these, it also covers the request's method,
-/// path and query, and the caller's account.
+/// path and query, and the caller's account. It has the nonce that the client asks for.
 struct AnswerSigner: Sendable {
     /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"
@@ -65,7 +65,7 @@ struct AnswerSigner: Sendable {
                 status: response.status.code,
                 validator: validator,
                 account: account,
-                request: SignedRequest(head, token: tokens[0]),
+                request: SignedRequest(head, token: tokens[0], nonce: request.nonce),
                 coverage: request.coverage,
                 label: request.label,
                 key: self.keys.current.key(request.keyID),
@@ -96,7 +96,7 @@ struct AnswerSigner: Sendable {
 
 extension SignedRequest {
     /// The request as the server has received it: a proxy may have changed its path.
-    fileprivate init(_ head: RequestHead, token: String) {
-        self.init(method: head.method.rawValue, path: head.path, query: head.query, token: token)
+    fileprivate init(_ head: RequestHead, token: String, nonce: String?) {
+        self.init(method: head.method.rawValue, path: head.path, query: head.query, token: token, nonce: nonce)
     }
 }

@@ -6,8 +6,7 @@ package struct AccountRights: Sendable, Hashable {
     package let apps: Set<AppName>
 
     package init(role: Role, apps: Set<AppName>) {
-        self.role = role
-        self.apps = apps
+        (self.role, self.apps) = (role, apps)
     }
 
     /// Reads the columns of an account; `nil` if only a later version knows the role.

@@ -59,7 +59,8 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Changes a user's role, password or apps, or disables or enables the user.
+    /// Changes a user's role, password or apps, disables or enables the user, or makes the user
+    /// require end-to-end encryption from the next post on.
     ///
     /// A new password ends the user's sessions and retires the devices that were last registered
     /// with one. For each app that the user leaves, its devices are retired and its claims
@@ -135,11 +136,19 @@ extension AccountStore {
         apps: Set<AppName>? = nil,
         password: PasswordHash? = nil,
         isDisabled: Bool? = nil,
+        requiresEncryption: Bool? = nil,
         issued: IssuedToken? = nil,
         by record: AuditRecord? = nil,
         now: Date
     ) async throws -> UserChange {
-        let change = AccountChange(role: role, apps: apps, password: password, isDisabled: isDisabled, issued: issued)
+        let change = AccountChange(
+            role: role,
+            apps: apps,
+            password: password,
+            isDisabled: isDisabled,
+            requiresEncryption: requiresEncryption,
+            issued: issued
+        )
         return try await self.changeUser(name, change, by: record, now: now)
     }
 }

@@ -22,9 +22,6 @@ package struct Enrolment: Sendable {
     }
 
     package init(user: Username, userID: Int64, scopes: Scopes, session: NewSession) {
-        self.user = user
-        self.userID = userID
-        self.scopes = scopes
-        self.session = session
+        (self.user, self.userID, self.scopes, self.session) = (user, userID, scopes, session)
     }
 }

@@ -10,9 +10,7 @@ package struct IssuedRights: Sendable, Hashable {
     package let scopes: Scopes?
 
     package init(role: Role?, apps: Set<AppName>?, scopes: Scopes?) {
-        self.role = role
-        self.apps = apps
-        self.scopes = scopes
+        (self.role, self.apps, self.scopes) = (role, apps, scopes)
     }
 
     /// Whether the other rights include all of these.
@@ -71,8 +69,7 @@ package struct IssuedToken: Sendable, Hashable {
     package let formerOwners: Set<Data>
 
     package init(_ account: IssuedAccount, formerOwners: Set<Data> = []) {
-        self.account = account
-        self.formerOwners = formerOwners
+        (self.account, self.formerOwners) = (account, formerOwners)
     }
 
     /// Whether the token is of the user who owns the account. The first user becomes the owner of

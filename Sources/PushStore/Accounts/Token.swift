@@ -33,7 +33,6 @@ package struct NewSession: Sendable {
     package let ended: [Fingerprint]
 
     package init(token: BearerToken, ended: [Fingerprint]) {
-        self.token = token
-        self.ended = ended
+        (self.token, self.ended) = (token, ended)
     }
 }

@@ -46,7 +46,7 @@ extension TokenGrant {
     }
 }
 
-extension TokenEntry {
+extension TokenEntry: StoredEntity {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let prefix = TokenPrefix(try row.text(TokenColumn.prefix)) else { return nil }

@@ -12,6 +12,8 @@ package final class TokenUses: Sendable {
     /// will be.
     private static let limit = 100_000
 
+    package typealias Use = (token: TokenPrefix, at: Date)
+
     private let uses = Mutex<[TokenPrefix: Date]>([:])
 
     package init() {}
@@ -22,7 +24,20 @@ package final class TokenUses: Sendable {
         }
     }
 
-    package func take(_ limit: Int) -> [(token: TokenPrefix, at: Date)] {
+    /// Passes the next uses to `body`, and keeps them if it throws; returns their number.
+    package func write(_ limit: Int, _ body: ([Use]) async throws -> Void) async throws -> Int {
+        let uses = self.take(limit)
+        if uses.isEmpty { return 0 }
+        do {
+            try await body(uses)
+        } catch {
+            self.giveBack(uses)
+            throw error
+        }
+        return uses.count
+    }
+
+    package func take(_ limit: Int) -> [Use] {
         self.uses.withLock { uses in
             let taken = uses.prefix(limit).map { (token: $0.key, at: $0.value) }
             for use in taken { uses[use.token] = nil }
@@ -32,7 +47,7 @@ package final class TokenUses: Sendable {
 
     /// Adds uses again that could not be written; a use that was added meanwhile is later, and
     /// stays.
-    package func giveBack(_ taken: [(token: TokenPrefix, at: Date)]) {
+    package func giveBack(_ taken: [Use]) {
         self.uses.withLock { uses in
             for use in taken where uses[use.token] == nil { uses[use.token] = use.at }
         }

@@ -64,6 +64,8 @@ package struct UserEntry: Sendable, Hashable {
     package let createdAt: Date
     package let isDisabled: Bool
     package let hasPassword: Bool
+    /// Whether the user gets end-to-end payloads only.
+    package let requiresEncryption: Bool
     /// The tags that the user was given, sorted.
     package let tags: [Tag]
     /// When a provider last accepted a push to one of the user's `countedForPush` newest devices.

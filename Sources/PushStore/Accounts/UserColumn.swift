@@ -44,7 +44,7 @@ extension User {
 /// The columns that lists of users select after `UserColumn`.
 package enum ListedUserColumn: Int32, SelectedColumn {
     case createdAt = 6
-    case password, tags, pushedAt, fetchedAt
+    case password, tags, pushedAt, fetchedAt, requiresEncryption
 
     package static let selected = "\(UserColumn.list), \(Self.list)"
 
@@ -60,11 +60,12 @@ package enum ListedUserColumn: Int32, SelectedColumn {
                 where d.user_id = u.id order by d.created_at desc, d.number desc limit \(UserEntry.countedForPush)) x)
             """
         case .fetchedAt: DeviceEntry.fetchedAt(ofUser: "u.id")
+        case .requiresEncryption: "u.requires_encryption"
         }
     }
 }
 
-extension UserEntry {
+extension UserEntry: StoredEntity {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let user = try User(row, sealing) else { return nil }
@@ -75,6 +76,7 @@ extension UserEntry {
             createdAt: Date(milliseconds: try row.integer(ListedUserColumn.createdAt)),
             isDisabled: user.isDisabled,
             hasPassword: !PasswordHash(phc: try row.text(ListedUserColumn.password)).isNone,
+            requiresEncryption: try row.flag(ListedUserColumn.requiresEncryption),
             tags: try sealing.tags(try row.optionalData(ListedUserColumn.tags), ofUser: user.id),
             pushedAt: try row.optionalInteger(ListedUserColumn.pushedAt).map(Date.init(milliseconds:)),
             fetchedAt: try row.optionalInteger(ListedUserColumn.fetchedAt).map(Date.init(milliseconds:))

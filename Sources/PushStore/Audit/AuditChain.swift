@@ -121,8 +121,7 @@ package struct AuditLink: Sendable, Hashable {
     package let code: Data
 
     package init(number: Int64, code: Data) {
-        self.number = number
-        self.code = code
+        (self.number, self.code) = (number, code)
     }
 }
 
@@ -134,9 +133,7 @@ package struct SealedAuditEntry: Sendable, Hashable {
     package let link: AuditLink
 
     package init(at: Int64, entry: Data, link: AuditLink) {
-        self.at = at
-        self.entry = entry
-        self.link = link
+        (self.at, self.entry, self.link) = (at, entry, link)
     }
 
     /// The columns, in this order; SQLite names the last one `chain`.

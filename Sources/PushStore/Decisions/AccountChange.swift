@@ -1,12 +1,13 @@
 package import PushCore
 
-/// A change of a user's role, password or apps, or of whether the user is disabled; `nil` leaves a
-/// property as it is.
+/// A change of a user's role, password or apps, of whether the user is disabled or requires
+/// end-to-end encryption; `nil` leaves a property as it is.
 package struct AccountChange: Sendable, Hashable {
     package var role: Role?
     package var apps: Set<AppName>?
     package var password: PasswordHash?
     package var isDisabled: Bool?
+    package var requiresEncryption: Bool?
     /// Makes the account belong to the owner of that token, too.
     package var issued: IssuedToken?
 

@@ -4,9 +4,11 @@ package import PushCore
 package struct NamedUser: Sendable, Hashable {
     package let id: Int64
     private let apps: Set<AppName>
+    /// Whether the user gets end-to-end payloads only.
+    package let requiresEncryption: Bool
 
-    package init(id: Int64, apps: Set<AppName>) {
-        (self.id, self.apps) = (id, apps)
+    package init(id: Int64, apps: Set<AppName>, requiresEncryption: Bool) {
+        (self.id, self.apps, self.requiresEncryption) = (id, apps, requiresEncryption)
     }
 
     /// The id if the user may receive the app's notifications.

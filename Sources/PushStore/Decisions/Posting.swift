@@ -75,7 +75,8 @@ package struct Posting: Sendable {
         }
         for user in post.audience.users {
             let named = try facts.user(withKey: user.key)
-            guard let id = named?.id(in: notification.audience.app) else { return .unknownUser(user.name) }
+            guard let named, let id = named.id(in: notification.audience.app) else { return .unknownUser(user.name) }
+            if named.requiresEncryption, !notification.isEndToEnd { return .encryptionRequired(user.name) }
             recipients.insert(id)
         }
         return facts.isTaken(notification.id) ? .idTaken : nil

@@ -3,9 +3,18 @@ package struct ClaimEntry: Sendable, Hashable {
     /// The number of the device that has claimed the handle.
     package let device: Int64
     package let push: DeliveryEntry
+}
 
-    package init(device: Int64, push: DeliveryEntry) {
-        self.device = device
-        self.push = push
+extension ClaimEntry: StoredEntity {
+    /// The column that follows those of `DeliveryEntry`.
+    private enum Column: Int32, SelectedColumn {
+        case device = 11
+
+        var sql: String { "c.claims_for" }
+    }
+
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let push = try DeliveryEntry(row, sealing) else { return nil }
+        (self.device, self.push) = (try row.integer(Column.device), push)
     }
 }

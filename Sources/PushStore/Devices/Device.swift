@@ -104,10 +104,33 @@ package struct MovedDevice: Sendable, Hashable {
     package let movedAt: Date
 
     package init(id: RegistrationID, platform: Platform, createdAt: Date, movedAt: Date) {
-        self.id = id
-        self.platform = platform
-        self.createdAt = createdAt
-        self.movedAt = movedAt
+        (self.id, self.platform, self.createdAt, self.movedAt) = (id, platform, createdAt, movedAt)
+    }
+}
+
+extension MovedDevice: StoredEntity {
+    package enum Column: Int32, SelectedColumn {
+        case id, platform, createdAt, movedAt
+
+        package var sql: String {
+            switch self {
+            case .id: "id"
+            case .platform: "moved_platform"
+            case .createdAt: "created_at"
+            case .movedAt: "retired_at"
+            }
+        }
+    }
+
+    /// `nil` if this version cannot have written the row.
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
+        self.init(
+            id: id,
+            platform: Platform(stored: try row.text(Column.platform)),
+            createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
+            movedAt: Date(milliseconds: try row.integer(Column.movedAt))
+        )
     }
 }
 

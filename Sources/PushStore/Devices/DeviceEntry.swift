@@ -39,7 +39,6 @@ package struct DevicePlace: Sendable, Hashable {
     package let number: Int64
 
     package init(createdAt: Date, number: Int64) {
-        self.createdAt = createdAt
-        self.number = number
+        (self.createdAt, self.number) = (createdAt, number)
     }
 }

@@ -132,7 +132,9 @@ package protocol DeviceStore: Sendable {
     ///
     /// The device stays if it has another handle or lane by now, or was moved there and back since
     /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
-    /// decides.
+    /// decides. A push continues in the new lane as if it had just been enqueued there. The tally
+    /// counts it as cancelled in the old lane and as enqueued in the new one, so each lane adds
+    /// up.
     func move(
         device: Int64,
         handle: String,

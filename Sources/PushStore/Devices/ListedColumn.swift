@@ -15,7 +15,7 @@ package enum ListedColumn: Int32, SelectedColumn {
     }
 }
 
-extension RegisteredDevice {
+extension RegisteredDevice: StoredEntity {
     /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
@@ -44,7 +44,7 @@ extension DeviceOwner {
     }
 }
 
-extension DeviceEntry {
+extension DeviceEntry: StoredEntity {
     /// A subquery for the column `fetchedAt`.
     static func fetchedAt(ofUser user: String) -> String {
         """

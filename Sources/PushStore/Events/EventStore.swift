@@ -65,8 +65,7 @@ package struct EventBacklog: Sendable, Hashable {
     package let oldest: Date?
 
     package init(count: Int, oldest: Date?) {
-        self.count = count
-        self.oldest = oldest
+        (self.count, self.oldest) = (count, oldest)
     }
 }
 
@@ -76,7 +75,6 @@ package struct TrimmedEvents: Sendable, Hashable {
     package let undelivered: Int
 
     package init(count: Int, undelivered: Int) {
-        self.count = count
-        self.undelivered = undelivered
+        (self.count, self.undelivered) = (count, undelivered)
     }
 }

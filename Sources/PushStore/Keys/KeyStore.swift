@@ -72,9 +72,7 @@ package struct KeyWait: Sendable, Hashable {
     package let lacking: [String]
 
     package init(number: UInt32, sealing: UInt32, lacking: [String]) {
-        self.number = number
-        self.sealing = sealing
-        self.lacking = lacking
+        (self.number, self.sealing, self.lacking) = (number, sealing, lacking)
     }
 }
 
@@ -88,9 +86,7 @@ package struct ServerKeys: Sendable, Hashable {
     package let checkValues: [UInt32: Data]?
 
     package init(name: String, sealing: UInt32, checkValues: [UInt32: Data]?) {
-        self.name = name
-        self.sealing = sealing
-        self.checkValues = checkValues
+        (self.name, self.sealing, self.checkValues) = (name, sealing, checkValues)
     }
 
     /// Whether the server may lack the keyring's key of that number. A server of an older version

@@ -17,9 +17,7 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
 
     /// `report` is called from time to time; an error that it throws stops the move.
     package init(from source: Source, to target: Target, report: @escaping (MoveProgress) throws -> Void) {
-        self.source = source
-        self.target = target
-        self.report = report
+        (self.source, self.target, self.report) = (source, target, report)
     }
 
     /// Returns how many rows were moved.

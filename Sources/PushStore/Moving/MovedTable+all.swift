@@ -24,6 +24,7 @@ extension MovedTable {
             C.bytes("name", "name_key", "tags", "issued_to")
                 + C.texts("role", "password", "apps", "issued_role", "issued_apps", "issued_scopes")
                 + C.integers("password_number", "created_at", "disabled_at", "issued_at")
+                + C.booleans("requires_encryption")
         ),
         MovedTable("user_change", key: C.integers("user_id"), C.integers("change")),
         MovedTable("user_tag", key: C.integers("user_id") + C.bytes("tag")),
@@ -65,7 +66,8 @@ extension MovedTable {
             "notification",
             key: C.integers("id"),
             C.integers("sender_id", "sequence", "seed", "created_at", "expires_at", "recalled_at")
-                + C.texts("app", "priority", "collapse_id") + C.booleans("is_stored_by_clients", "is_read_once")
+                + C.texts("app", "priority", "collapse_id")
+                + C.booleans("is_stored_by_clients", "is_read_once", "is_end_to_end")
                 + C.bytes("alert", "payload"),
             // A payload may have 1 MiB.
             pageRows: 250

@@ -11,7 +11,6 @@ package struct IdempotentRequest: Sendable, Hashable {
     package let request: Data
 
     package init(key: Data, request: Data) {
-        self.key = key
-        self.request = request
+        (self.key, self.request) = (key, request)
     }
 }

@@ -11,6 +11,7 @@ package struct NewNotification: Sendable, Hashable {
     package let audience: Audience
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
+    package let isEndToEnd: Bool
     package let priority: Push.Priority
     /// An id that all pushes share which replace one another. It reveals nothing about the key
     /// from which it was made.
@@ -28,6 +29,7 @@ package struct NewNotification: Sendable, Hashable {
         audience: Audience,
         isStoredByClients: Bool,
         isReadOnce: Bool,
+        isEndToEnd: Bool = false,
         priority: Push.Priority,
         collapseID: String?,
         createdAt: Date,
@@ -41,6 +43,7 @@ package struct NewNotification: Sendable, Hashable {
         self.audience = audience
         self.isStoredByClients = isStoredByClients
         self.isReadOnce = isReadOnce
+        self.isEndToEnd = isEndToEnd
         self.priority = priority
         self.collapseID = collapseID
         self.createdAt = createdAt
@@ -57,6 +60,8 @@ package enum PostOutcome: Sendable, Hashable {
     /// The id is in use: choose another and encrypt again.
     case idTaken
     case unknownUser(Username)
+    /// A user whom the post names gets end-to-end payloads only.
+    case encryptionRequired(Username)
     /// The same request was stored before, and is not stored again. `reach` is `nil` if it was not
     /// complete then.
     case repeated(NotificationID, createdAt: Date, expiresAt: Date, reach: Reach?)

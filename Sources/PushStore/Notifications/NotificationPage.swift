@@ -57,8 +57,7 @@ package struct PageBudget: Sendable, Hashable {
     package let bytes: Int
 
     package init(rows: Int, bytes: Int) {
-        self.rows = rows
-        self.bytes = bytes
+        (self.rows, self.bytes) = (rows, bytes)
     }
 }
 
@@ -74,10 +73,7 @@ package struct ChangeRange: Sendable, Hashable {
     package let app: AppName
 
     package init(after start: Int64?, limit: Int, isUnreadOnly: Bool, app: AppName = .usual) {
-        self.app = app
-        self.start = start
-        self.limit = limit
-        self.isUnreadOnly = isUnreadOnly
+        (self.app, self.start, self.limit, self.isUnreadOnly) = (app, start, limit, isUnreadOnly)
     }
 }
 

@@ -8,9 +8,7 @@ package struct Reach: Sendable, Hashable {
     package let isComplete: Bool
 
     package init(recipients: Int, pushes: Int, isComplete: Bool = true) {
-        self.recipients = recipients
-        self.pushes = pushes
-        self.isComplete = isComplete
+        (self.recipients, self.pushes, self.isComplete) = (recipients, pushes, isComplete)
     }
 
     /// Before the fan-out, or the release, has found anybody.

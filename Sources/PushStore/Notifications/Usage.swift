@@ -7,8 +7,7 @@ package struct Usage: Sendable, Hashable {
     package var bytes: Int64
 
     package init(notifications: Int64 = 0, bytes: Int64 = 0) {
-        self.notifications = notifications
-        self.bytes = bytes
+        (self.notifications, self.bytes) = (notifications, bytes)
     }
 
     package mutating func add(_ payload: Data) {

@@ -7,10 +7,7 @@ package struct AudienceDevice: Sendable, Hashable {
     package let id: String
 
     package init(number: Int64, user: Int64, lane: String, id: String) {
-        self.number = number
-        self.user = user
-        self.lane = lane
-        self.id = id
+        (self.number, self.user, self.lane, self.id) = (number, user, lane, id)
     }
 }
 
@@ -21,8 +18,7 @@ package struct AudiencePage: Sendable, Hashable {
     package var users: [Int64]
 
     package init(devices: [AudienceDevice] = [], users: [Int64] = []) {
-        self.devices = devices
-        self.users = users
+        (self.devices, self.users) = (devices, users)
     }
 }
 
@@ -39,7 +35,6 @@ package struct AudienceWalk: Sendable, Hashable {
     package var cursor: Int64
 
     package init(branch: Int = 0, cursor: Int64 = 0) {
-        self.branch = branch
-        self.cursor = cursor
+        (self.branch, self.cursor) = (branch, cursor)
     }
 }

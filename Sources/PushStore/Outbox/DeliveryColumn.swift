@@ -30,7 +30,7 @@ extension DeliveryStage {
         """
 }
 
-extension DeliveryEntry {
+extension DeliveryEntry: StoredEntity {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
@@ -68,7 +68,7 @@ package enum FailedColumn: Int32, SelectedColumn {
         }.joined(separator: ", ") + ", " + Self.list
 }
 
-extension FailedPush {
+extension FailedPush: StoredEntity {
     /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard
@@ -96,7 +96,7 @@ package enum RecipientColumn: Int32, SelectedColumn {
     }
 }
 
-extension RecipientEntry {
+extension RecipientEntry: StoredEntity {
     /// Throws if the name cannot be decrypted.
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let user = try row.integer(RecipientColumn.user)
@@ -110,7 +110,7 @@ extension RecipientEntry {
     }
 }
 
-extension NotificationTimes {
+extension NotificationTimes: StoredEntity {
     /// The columns, in a query that calls the table `n`.
     package enum Column: Int32, SelectedColumn {
         case id, createdAt, expiresAt, recalledAt
@@ -126,7 +126,7 @@ extension NotificationTimes {
     }
 
     /// `nil` if this version cannot have written the row.
-    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(
             id: id,

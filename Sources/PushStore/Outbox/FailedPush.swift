@@ -8,9 +8,7 @@ package struct FailedPush: Sendable, Hashable {
     package let place: FailurePlace
 
     package init(notification: NotificationID, delivery: DeliveryEntry, place: FailurePlace) {
-        self.notification = notification
-        self.delivery = delivery
-        self.place = place
+        (self.notification, self.delivery, self.place) = (notification, delivery, place)
     }
 }
 
@@ -22,8 +20,6 @@ package struct FailurePlace: Sendable, Hashable {
     package let device: Int64
 
     package init(at: Date, notification: Int64, device: Int64) {
-        self.at = at
-        self.notification = notification
-        self.device = device
+        (self.at, self.notification, self.device) = (at, notification, device)
     }
 }

@@ -80,7 +80,6 @@ package struct DuePush: Sendable, Hashable {
     package let device: Int64
 
     package init(notification: Int64, device: Int64) {
-        self.notification = notification
-        self.device = device
+        (self.notification, self.device) = (notification, device)
     }
 }

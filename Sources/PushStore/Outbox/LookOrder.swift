@@ -9,9 +9,7 @@ package struct LookOrder: Sendable, Hashable {
     package let isUrgent: Bool
 
     package init(user: Int64, session: String? = nil, isUrgent: Bool = false) {
-        self.user = user
-        self.session = session
-        self.isUrgent = isUrgent
+        (self.user, self.session, self.isUrgent) = (user, session, isUrgent)
     }
 
     /// One order for both changes of the user.
@@ -31,9 +29,7 @@ package struct LookSync: Sendable, Hashable {
     package let change: Int64
 
     package init(user: Int64, session: String, change: Int64) {
-        self.user = user
-        self.session = session
-        self.change = change
+        (self.user, self.session, self.change) = (user, session, change)
     }
 }
 

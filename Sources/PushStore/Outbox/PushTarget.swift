@@ -9,6 +9,7 @@ package struct PushTarget: Sendable {
     package let sequence: Int64
     package let collapseID: String?
     package let isReadOnce: Bool
+    package let isEndToEnd: Bool
     package let expiresAt: Date
     package let audience: HashedAudience
 
@@ -17,11 +18,13 @@ package struct PushTarget: Sendable {
         sequence: Int64,
         collapseID: String?,
         isReadOnce: Bool,
+        isEndToEnd: Bool,
         expiresAt: Date,
         audience: HashedAudience
     ) {
         (self.id, self.sequence, self.collapseID) = (id, sequence, collapseID)
-        (self.isReadOnce, self.expiresAt, self.audience) = (isReadOnce, expiresAt, audience)
+        (self.isReadOnce, self.isEndToEnd) = (isReadOnce, isEndToEnd)
+        (self.expiresAt, self.audience) = (expiresAt, audience)
     }
 
     package init(_ post: NewPost, sequence: Int64) {
@@ -30,10 +33,15 @@ package struct PushTarget: Sendable {
             sequence: sequence,
             collapseID: post.notification.collapseID,
             isReadOnce: post.notification.isReadOnce,
+            isEndToEnd: post.notification.isEndToEnd,
             expiresAt: post.notification.expiresAt,
             audience: post.audience
         )
     }
+
+    /// Whether users who require encryption get it: an end-to-end payload, or the constant text
+    /// that tests a device. All others leave them out.
+    package var isForAll: Bool { self.isEndToEnd || self.audience.isOneDevice }
 
     /// Whether it takes the place of a device's last notification with its collapse key: the
     /// device gets only the newest. `nil`: it is that one.

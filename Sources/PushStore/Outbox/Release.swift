@@ -28,7 +28,6 @@ package struct Schedule: Sendable, Hashable {
     package let firstDue: Date?
 
     package init(count: Int, firstDue: Date?) {
-        self.count = count
-        self.firstDue = firstDue
+        (self.count, self.firstDue) = (count, firstDue)
     }
 }

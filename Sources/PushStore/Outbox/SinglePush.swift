@@ -9,9 +9,7 @@ package struct SinglePush: Sendable, Hashable {
     package let sender: Int64?
 
     package init(notification: NotificationID, device: RegistrationID, sender: Int64?) {
-        self.notification = notification
-        self.device = device
-        self.sender = sender
+        (self.notification, self.device, self.sender) = (notification, device, sender)
     }
 }
 

@@ -7,6 +7,7 @@ package struct StoredTarget: Sendable {
     package let id: Int64
     package let sender: Int64
     package let isReadOnce: Bool
+    private let isEndToEnd: Bool
     package let sequence: Int64
     private let app: AppName
     private let collapseID: String?
@@ -17,7 +18,8 @@ package struct StoredTarget: Sendable {
 
     /// The columns, in a query that calls the row's table `t`, and the notification's `n`.
     package enum Column: Int32, SelectedColumn {
-        case id, sender, isReadOnce, sequence, app, collapseID, expiresAt, isRecalled, expressions, platforms
+        case id, sender, isReadOnce, sequence, app, collapseID, expiresAt, isRecalled, expressions, platforms,
+            isEndToEnd
 
         package var sql: String {
             switch self {
@@ -31,6 +33,7 @@ package struct StoredTarget: Sendable {
             case .isRecalled: "n.recalled_at is not null"
             case .expressions: "t.expressions"
             case .platforms: "t.platforms"
+            case .isEndToEnd: "n.is_end_to_end"
             }
         }
     }
@@ -52,6 +55,7 @@ package struct StoredTarget: Sendable {
             sequence: sequence ?? self.sequence,
             collapseID: self.collapseID,
             isReadOnce: self.isReadOnce,
+            isEndToEnd: self.isEndToEnd,
             expiresAt: self.expiresAt,
             audience: audience
         )
@@ -63,6 +67,7 @@ extension StoredTarget {
         self.id = try row.integer(Column.id)
         self.sender = try row.integer(Column.sender)
         self.isReadOnce = try row.flag(Column.isReadOnce)
+        self.isEndToEnd = try row.flag(Column.isEndToEnd)
         self.sequence = try row.integer(Column.sequence)
         self.app = AppName(stored: try row.optionalText(Column.app))
         self.collapseID = try row.optionalText(Column.collapseID)
@@ -80,7 +85,7 @@ package struct RunningBroadcast: Sendable {
     package var walk: AudienceWalk
 
     private enum Column: Int32, SelectedColumn {
-        case branch = 10, cursor
+        case branch = 11, cursor
 
         var sql: String { self == .branch ? "t.branch" : "t.cursor" }
     }

@@ -68,6 +68,35 @@ extension UserCommand {
         }
     }
 
+    struct Encryption: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Require end-to-end encryption for a user, or end that.",
+            discussion: """
+                The server refuses clear payloads that name the user, and leaves the user out of those for tags and broadcasts. \
+                Clear payloads that are already stored stay until they expire.
+                """
+        )
+
+        enum Requirement: String, CaseIterable, ExpressibleByArgument {
+            case required, optional
+        }
+
+        @OptionGroup var options: ConfigurationOptions
+        @OptionGroup var user: ExistingUser
+        @OptionGroup var output: OutputOptions
+
+        @Argument(help: "\(Requirement.allCases.map(\.rawValue).joined(separator: ", "))")
+        var requirement: Requirement
+
+        func run() async throws {
+            let isRequired = self.requirement == .required
+            let result = isRequired ? "gets end-to-end payloads only" : "gets clear payloads, too"
+            try await self.user.change(self.options, self.output, result) {
+                .init("RequiresEncryption", .bool(isRequired))
+            }
+        }
+    }
+
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a user with all tokens, devices and received notifications."

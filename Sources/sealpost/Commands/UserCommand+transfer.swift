@@ -9,7 +9,7 @@ extension UserCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write all users to a file, one JSON object a line.",
             discussion: """
-                Name, Role, Apps, Tags, Disabled, HasPassword and CreatedAt, as import reads them. The file, which must not be \
+                Name, Role, Apps, Tags, Disabled, RequiresEncryption, HasPassword and CreatedAt, as import reads them. The file, which must not be \
                 there, gets the mode 0600.
                 """
         )
@@ -70,7 +70,7 @@ extension UserCommand {
         static let configuration = CommandConfiguration(
             abstract: "Create and change users from a file, one JSON object a line.",
             discussion: """
-                Each line is a JSON object with Name, and perhaps Role, Apps, Tags, Disabled and PasswordHash; what it does not \
+                Each line is a JSON object with Name, and perhaps Role, Apps, Tags, Disabled, RequiresEncryption and PasswordHash; what it does not \
                 name stays as it is. Users that are not in the file stay, and nobody's password is replaced. Prints what \
                 became of each line, and exits with 1 if one was refused; the others are done. It may be repeated.
                 """

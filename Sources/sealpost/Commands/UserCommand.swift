@@ -12,7 +12,7 @@ struct UserCommand: AsyncParsableCommand {
         subcommands: [
             Add.self, List.self, Import.self, Export.self, PersonalData.self, ChangeRole.self, ChangePassword.self,
             Code.self, Tags.self,
-            Disable.self, Enable.self, Remove.self,
+            Disable.self, Enable.self, Encryption.self, Remove.self,
         ]
     )
 
@@ -113,6 +113,7 @@ struct UserCommand: AsyncParsableCommand {
                 apps == [AppName.usual.description] ? nil : "apps \(apps.joined(separator: " "))",
                 user["HasPassword"] == .bool(false) ? "no password" : nil,
                 user["Disabled"] == .bool(true) ? "disabled" : nil,
+                user["RequiresEncryption"] == .bool(true) ? "encryption required" : nil,
             ]
             return fields.compactMap(\.self).joined(separator: "  ")
         }

@@ -19,20 +19,23 @@ enum InterferenceVectors {
         var knowsAccount = true
         /// How far the device's clock is ahead of the server's, in seconds.
         var clockIsAheadBy = 0
+        /// The nonce of the request.
+        var nonce: String?
         let spoil: @Sendable (inout VectorExchange, VectorServer) async throws -> Void
     }
 
     static func file() async throws -> JSONValue {
         var cases: [JSONValue] = []
         let sets = [
-            Self.harmless, Self.ofEcho, Self.ofBody, Self.ofSignature, Self.exchanged, Self.ofAccounts, Self.ofLists,
+            Self.harmless, Self.ofEcho, Self.ofBody, Self.ofSignature, Self.ofNonces, Self.exchanged, Self.ofAccounts,
+            Self.ofLists,
         ]
         for item in sets.joined() {
             let server = try await VectorServer()
             try await server.post(7, #""secret""#)
             try await server.post(8, #""another""#)
             let target = item.call == "list" ? "/api/notifications?limit=500" : "/api/notifications/7"
-            var exchange = try await server.ask(.get, target)
+            var exchange = try await server.ask(.get, target, nonce: item.nonce)
             let request = exchange.request
             let account = try #require(exchange["Sealpost-Account"])
             try await item.spoil(&exchange, server)
@@ -269,6 +272,49 @@ enum InterferenceVectors {
             answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing("secret", with: "sicret").utf8)
         },
     ]
+
+    private static let year = 31_536_000
+    private static let another = String(VectorKeys.nonce.reversed())
+
+    private static let ofNonces = [
+        Self.nonce("the request's nonce, and a clock a year ahead", nil, clock: Self.year) { _, _ in },
+        Self.nonce("the request's nonce, and a clock a year behind", nil, clock: -Self.year) { _, _ in },
+        Self.nonce("the request's nonce, and a changed byte", "signature") { answer, _ in
+            answer.replace("secret", by: "sicret")
+        },
+        Self.nonce("no nonce, as the version before signs", nil) { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7")
+        },
+        Self.nonce("no nonce, and a clock ten minutes ahead", "wrongClock", clock: 600) { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7")
+        },
+        Self.nonce("another request's nonce", "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", nonce: Self.another)
+        },
+        Self.nonce("another request's nonce, put right", "signature") { answer, server in
+            answer = try await server.ask(.get, "/api/notifications/7", nonce: Self.another)
+            answer["Signature-Input"] = answer["Signature-Input"]?.replacing(Self.another, with: VectorKeys.nonce)
+        },
+        Self.nonce("a second nonce", "signature") { answer, _ in
+            answer["Signature-Input"]?.append(";nonce=\"\(VectorKeys.nonce)\"")
+        },
+    ]
+
+    private static func nonce(
+        _ name: String,
+        _ signed: String?,
+        clock: Int = 0,
+        _ spoil: @escaping @Sendable (inout VectorExchange, VectorServer) async throws -> Void
+    ) -> Case {
+        Case(
+            name: name,
+            unsigned: nil,
+            signed: signed,
+            clockIsAheadBy: clock,
+            nonce: VectorKeys.nonce,
+            spoil: spoil
+        )
+    }
 
     /// All of these are the server's own answers to other requests with the same token.
     private static let exchanged = [

@@ -46,6 +46,7 @@ enum SignatureVectors {
         }
         var exchanges: [(String, VectorExchange)] = [
             ("200, a notification", item),
+            ("200, with a nonce", try await server.ask(.get, "/api/notifications/7", nonce: VectorKeys.nonce)),
             ("200, a payload that is an object", try await server.ask(.get, "/api/notifications/8")),
             ("200, a list", list),
             (
@@ -71,6 +72,10 @@ enum SignatureVectors {
             ),
             ("204, dismissed", try await server.ask(.delete, "/api/notifications/8")),
             ("304, an unchanged notification", try await server.ask(.get, "/api/notifications/7", condition: tag)),
+            (
+                "304, with a nonce",
+                try await server.ask(.get, "/api/notifications/7", nonce: VectorKeys.nonce, condition: tag)
+            ),
             ("400, an unknown cursor", try await server.ask(.get, "/api/notifications?since=AAAAAAAAAAAAAAAAAAAAAA")),
             ("400, no token", try await server.ask(.get, "/healthz", user: nil, token: "126322568")),
             ("401, nobody", try await server.ask(.get, "/api/notifications/7", user: nil)),

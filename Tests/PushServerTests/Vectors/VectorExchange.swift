@@ -16,6 +16,8 @@ struct VectorExchange: Sendable {
     var path: String
     var query: String?
     var token: String
+    /// The nonce that the request asks for.
+    var nonce: String?
     /// The request's `If-None-Match`.
     var condition: String?
     var requestBody: String?
@@ -38,6 +40,7 @@ struct VectorExchange: Sendable {
             ("method", .string(self.method)), ("path", .string(self.path)), ("query", .optional(self.query)),
             ("token", .string(self.token)), ("condition", .optional(self.condition)),
         ]
+        if let nonce { members.append(("nonce", .string(nonce))) }
         if let requestBody { members.append(("body", .string(requestBody))) }
         return .object(members.map { .init($0.0, $0.1) })
     }
@@ -71,7 +74,8 @@ struct VectorExchange: Sendable {
             isReversed ? components.reversed() : components,
             created: Int64(created.timeIntervalSince1970),
             keyID: key.id,
-            algorithm: "ed25519"
+            algorithm: "ed25519",
+            nonce: self.nonce
         )
     }
 

@@ -1,3 +1,4 @@
+import Bytes
 import Foundation
 import HTTPSignatures
 import PushAPI
@@ -10,6 +11,8 @@ enum VectorKeys {
     static let seed = Data(repeating: 0x5E, count: 32)
     /// The seed of a key that clients do not pin.
     static let otherSeed = Data(repeating: 0x07, count: 32)
+    /// The nonce of requests that have one.
+    static let nonce = Base64.url.text(of: "128 random bits.".utf8)
     static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     static func signing() throws -> SigningKey { try SigningKey(rawRepresentation: self.seed) }
@@ -30,17 +33,28 @@ enum VectorKeys {
             ("pinned", Self.json(try self.signing(), self.seed)),
             ("unknown", Self.json(try self.other(), self.otherSeed)),
             ("acceptSignature", .string(try self.acceptSignature(.account))),
+            ("nonce", .string(self.nonce)),
+            ("acceptSignatureWithNonce", .string(try self.acceptSignature(.account, nonce: self.nonce))),
             ("acceptSignatureBefore", .string(try self.acceptSignature(.exchange))),
-            ("acceptSignatureOfEither", .string(try self.acceptSignature(.account, otherwise: .exchange))),
+            (
+                "acceptSignatureOfEither",
+                .string(try self.acceptSignature(.account, otherwise: .exchange, nonce: self.nonce))
+            ),
             ("toleranceSeconds", .number(300))
         )
     }
 
     static func acceptSignature(
         _ coverage: SignatureCoverage,
-        otherwise: SignatureCoverage? = nil
+        otherwise: SignatureCoverage? = nil,
+        nonce: String? = nil
     ) throws -> String {
-        ResponseVerifier.acceptSignature(keyID: try self.signing().id, coverage: coverage, otherwise: otherwise)
+        ResponseVerifier.acceptSignature(
+            keyID: try self.signing().id,
+            coverage: coverage,
+            otherwise: otherwise,
+            nonce: nonce
+        )
     }
 
     private static func json(_ key: SigningKey, _ seed: Data) -> JSONValue {

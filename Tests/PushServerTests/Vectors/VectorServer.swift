@@ -49,11 +49,12 @@ struct VectorServer: Sendable {
         user: String? = "alice",
         bearer: String? = nil,
         token: String = Self.token,
+        nonce: String? = nil,
         condition: String? = nil,
         body: String? = nil,
         coverage: SignatureCoverage = .account
     ) async throws -> VectorExchange {
-        let accepted = try VectorKeys.acceptSignature(coverage)
+        let accepted = try VectorKeys.acceptSignature(coverage, nonce: nonce)
         var headers = [("MyToken", token), ("Accept-Signature", accepted), ("X-Request-Id", "vector")]
         if let bearer { headers.append(("Authorization", "Bearer \(bearer)")) }
         if let condition { headers.append(("If-None-Match", condition)) }
@@ -66,6 +67,7 @@ struct VectorServer: Sendable {
             path: parts[0],
             query: parts.count > 1 ? parts[1] : nil,
             token: token,
+            nonce: nonce,
             condition: condition,
             requestBody: body,
             status: response.status.code,

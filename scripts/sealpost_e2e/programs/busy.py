@@ -20,7 +20,7 @@ import ssl
 import time
 
 from sealpost_e2e import api, processes, rig, tls
-from sealpost_e2e.figures import percentile, steady_fetches
+from sealpost_e2e.figures import percentile, steady_requests
 
 PIPELINING, LISTS, NOTICES = 64, 4, 200
 P99, LONGEST = 0.010, 0.100
@@ -198,7 +198,7 @@ def busy(sealpost, has_tls, seconds, lists):
         daemon = site.serve()
         scheme = "https" if has_tls else "http"
         url = f"{scheme}://127.0.0.1:{site.port}/api/notifications/{post_notices(site)}"
-        alone = steady_fetches(site, url, seconds)
+        alone = steady_requests(site, url, seconds)
         results, over = multiprocessing.Queue(), multiprocessing.Event()
         asked = [LIST.format(api.basic(f"reader{number}")).encode() * 20 for number in range(lists)]
         generators = [
@@ -211,10 +211,10 @@ def busy(sealpost, has_tls, seconds, lists):
             if has_tls:
                 start_key_updates(site)
             # Until all of them have begun.
-            steady_fetches(site, url, 2)
+            steady_requests(site, url, 2)
             before = processes.processor_time(daemon)
             with running([newcomer]):
-                beside = steady_fetches(site, url, seconds)
+                beside = steady_requests(site, url, seconds)
                 load = (processes.processor_time(daemon) - before) / seconds
                 over.set()
                 slowest, count, failures = results.get(timeout=60)

@@ -217,7 +217,7 @@ def tour_devices(caller, hook):
         send("PUT /api/register/{id}", device, body={"Platform": platform, "Handle": handle, "Tags": [f"{NAME}-tag-{number}"]})
     send("POST /api/devices/{id}/test", device)
     send("PUT /api/devices/{id}/topics/{topic}", device, NAME)
-    send("PUT /api/devices/{id}/key", device, body={"Key": "sealpost-key.1"})
+    send("PUT /api/devices/{id}/key", device, body={"Key": api.device_key()})
     send("GET /api/keys", query=f"?to=username:{caller.name}")
     send("DELETE /api/devices/{id}/topics/{topic}", device, NAME)
     send("PUT /api/register/{id}", device, body={"Platform": "stream"})

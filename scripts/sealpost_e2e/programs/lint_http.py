@@ -155,7 +155,7 @@ def tour(site, hook):
     call(200, "POST /api/devices/{id}/test", f"/api/devices/{device}/test")
     for method in ("PUT", "DELETE"):
         call(204, method + " /api/devices/{id}/topics/{topic}", f"/api/devices/{device}/topics/news")
-    call(204, "PUT /api/devices/{id}/key", f"/api/devices/{device}/key", body={"Key": "sealpost-key.1"})
+    call(204, "PUT /api/devices/{id}/key", f"/api/devices/{device}/key", body={"Key": api.device_key()})
     call(410, "PUT /api/register/{id}", f"/api/register/{device}", user="dora", body={"Platform": "stream"})
     call(200, "PUT /api/register/{id}", f"/api/register/{device}", body={"Platform": "hook", "Handle": "lint"})
     confirmation = "POST /api/register/{id}/confirmation", f"/api/register/{device}/confirmation"

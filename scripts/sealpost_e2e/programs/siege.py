@@ -12,7 +12,7 @@ import http.client
 import statistics
 
 from sealpost_e2e import api, processes, rig
-from sealpost_e2e.figures import percentile, steady_fetches
+from sealpost_e2e.figures import percentile, steady_requests
 
 SLOW, IDLE = 4000, 10_000
 RATIO, BYTES_EACH = 3, 10 * 1024
@@ -34,7 +34,7 @@ def slow_clients(sealpost, seconds):
         small, large = api.post(direct, "small"), api.post(direct, "x" * 60_000)
         direct.close()
         url = f"http://127.0.0.1:{site.port}/api/notifications/"
-        steady_fetches(site, url + str(small), 2)
+        steady_requests(site, url + str(small), 2)
 
         before = measure(site, url + str(small), seconds)
         # slowhttptest has no option for other fields, but sends the cookie's value unchanged.
@@ -94,7 +94,7 @@ def keep(port, id, number):
 
 def measure(site, url, seconds):
     """The median of the 99th percentiles of some rounds, in seconds."""
-    return statistics.median(percentile(steady_fetches(site, url, seconds)) for _ in range(ROUNDS))
+    return statistics.median(percentile(steady_requests(site, url, seconds)) for _ in range(ROUNDS))
 
 
 def slow(site, *options):

@@ -9,8 +9,10 @@ compares the page's and the worker's output with what was sent. It fails
 - if the page shows nothing without a network, does not show the content's age, or forgets actions meanwhile;
 - if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
 - if a payload or token is unencrypted in the browser's databases;
+- if a message for Safari has more than the placeholder and the id, or the worker does not show its notification;
 - if one of two accounts with one subscription shows or keeps the other's pushes;
 - if a device's topics, a test push, its end or a new password are not as the client reports them;
+- if another VAPID key, or a permission that was taken back, is not noticed;
 - if a killed worker cannot renew the token of its account, or seven tabs use more than one event stream;
 - if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
 """
@@ -35,6 +37,8 @@ SECRET = "a secret text"
 FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
+# The push service of Safari, whose messages have a placeholder.
+APPLE = "web.push.apple.com"
 
 
 # MARK: The site
@@ -123,6 +127,17 @@ class Gate(listening.Listener):
             one.close()
 
 
+class Tunnel(Gate):
+    """The operator's proxy, which leads to the replaced push service whatever name the server wants."""
+
+    def serve(self, connection):
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(65536) or b"\r\n\r\n"
+        connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        super().serve(connection)
+
+
 class Site(rig.Rig):
     """A daemon with senders for browsers and streams, the sample page on its own origin, and proxies between them."""
 
@@ -131,7 +146,7 @@ class Site(rig.Rig):
         self.add_user("anna")
         self.add_user("carl")
         self.chain = interferers.Chain(self)
-        certificate, key = tls.make_certificate(self.folder)
+        certificate, key = tls.make_certificate(self.folder, APPLE)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate, key)
         self.page = Front(context, self.copy_page())
@@ -144,12 +159,13 @@ class Site(rig.Rig):
         self.page.token = lambda: self.token
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
-        service = f"localhost:{self.service.port}"
+        service, tunnel = f"localhost:{self.service.port}", Tunnel(self.service.port)
         self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
             'senders:\n  stream: {type: stream}\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
-            f'caFile: "{certificate}", allowedHosts: ["updates.push.services.mozilla.com", "{service}"]}}\n'
+            f'caFile: "{certificate}", allowedHosts: ["updates.push.services.mozilla.com", "*.push.apple.com", "{service}"], '
+            f'placeholder: {{page: "{self.tabs}/#m{{id}}", title: Clinic}}}}\nproxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
         )
         self.direct()
 
@@ -171,11 +187,11 @@ class Site(rig.Rig):
         return folder
 
     def serve(self):
-        process = self.start_daemon("--config", self.configuration)
-        processes.wait_for_line(process, "serving")
+        self.daemon = self.start_daemon("--config", self.configuration)
+        processes.wait_for_line(self.daemon, "serving")
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
-        self.signatures = {"keys": self.keys}
+        self.signatures, self.token = {"keys": self.keys}, api.sign_in(connection, "alice").removeprefix("Bearer ")
         settings = {"title": "Clinic", "signatures": self.signatures}
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
         page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "docs/web.md").read_text(), re.S).groups()
@@ -184,7 +200,17 @@ class Site(rig.Rig):
             raise Wrong(f"the first launch in docs/web.md has {len(lines)} lines")
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
         (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
-        return process
+
+    def names(self):
+        """The constants of scripts, as JSON."""
+        names = {"service": f"https://localhost:{self.service.port}/push/", "users": USERS, "signatures": self.signatures, "password": api.PASSWORD}
+        return {name: json.dumps(value) for name, value in names.items()}
+
+    def restart(self, change):
+        """Starts the daemon again, with a change in between."""
+        processes.terminate(self.daemon)
+        change()
+        self.serve()
 
     def direct(self):
         """Removes the proxies."""
@@ -225,7 +251,7 @@ ServiceWorkerRegistration.prototype.showNotification = async function (...given)
 """
 HEARING = "globalThis.wordsHeard = 0; new BroadcastChannel('shown').onmessage = () => { wordsHeard += 1 };"
 
-# A headless browser has no push service: its subscription is invented, and all else is real.
+# A headless browser has no push service: its subscription is invented, and all else is real. `opened` decrypts a push (RFC 8291).
 SUBSCRIPTION = """
 const bytes = (text) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
 PushManager.prototype.getSubscription = async function () { return globalThis.subscription ?? null };
@@ -239,6 +265,19 @@ PushManager.prototype.subscribe = async function ({applicationServerKey}) {
     globalThis.receiver = {pair, point, auth};
     return globalThis.subscription = {...json, toJSON: () => json, unsubscribe: async () => { globalThis.subscription = null; return true },
         options: {applicationServerKey: Uint8Array.from(binary, character => character.charCodeAt(0)).buffer}};
+};
+globalThis.opened = async base64 => {
+    const bytes = text => new TextEncoder().encode(text), {subtle} = crypto, {pair, point, auth} = receiver;
+    const data = Uint8Array.from(atob(base64), character => character.charCodeAt(0)), salt = data.subarray(0, 16);
+    const sender = data.subarray(21, 21 + data[20]), sealed = data.subarray(21 + data[20]);
+    const derived = async (salt, secret, info, bits) => new Uint8Array(await subtle.deriveBits(
+        {name: 'HKDF', hash: 'SHA-256', salt, info}, await subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits']), bits));
+    const other = await subtle.importKey('raw', sender, {name: 'ECDH', namedCurve: 'P-256'}, false, []);
+    const secret = await subtle.deriveBits({name: 'ECDH', public: other}, pair.privateKey, 256);
+    const seed = await derived(auth, secret, new Uint8Array([...bytes('WebPush: info\\0'), ...point, ...sender]), 256);
+    const key = await subtle.importKey('raw', await derived(salt, seed, bytes('Content-Encoding: aes128gcm\\0'), 128), 'AES-GCM', false, ['decrypt']);
+    const iv = await derived(salt, seed, bytes('Content-Encoding: nonce\\0'), 96);
+    return new TextDecoder().decode(await subtle.decrypt({name: 'AES-GCM', iv}, key, sealed)).replace(/\\x02\\0*$/, '');
 };
 """
 
@@ -398,7 +437,7 @@ def launch_as_written(browser, site):
     visitor.close()
 
 
-# Two accounts on one page, as in `docs/web.md`; and the content of a push, as a browser decrypts it (RFC 8291).
+# Two accounts on one page, as in `docs/web.md`.
 ACCOUNTS = """(async () => {
     const {PushClient} = await import('/sealpost/sealpost.js');
     globalThis.pushService = %(service)s;
@@ -408,19 +447,6 @@ ACCOUNTS = """(async () => {
         await accounts[name].signIn(user, %(password)s);
         await accounts[name].register();
     }
-    globalThis.opened = async base64 => {
-        const bytes = text => new TextEncoder().encode(text), {subtle} = crypto, {pair, point, auth} = receiver;
-        const data = Uint8Array.from(atob(base64), character => character.charCodeAt(0)), salt = data.subarray(0, 16);
-        const sender = data.subarray(21, 21 + data[20]), sealed = data.subarray(21 + data[20]);
-        const derived = async (salt, secret, info, bits) => new Uint8Array(await subtle.deriveBits(
-            {name: 'HKDF', hash: 'SHA-256', salt, info}, await subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits']), bits));
-        const other = await subtle.importKey('raw', sender, {name: 'ECDH', namedCurve: 'P-256'}, false, []);
-        const secret = await subtle.deriveBits({name: 'ECDH', public: other}, pair.privateKey, 256);
-        const seed = await derived(auth, secret, new Uint8Array([...bytes('WebPush: info\\0'), ...point, ...sender]), 256);
-        const key = await subtle.importKey('raw', await derived(salt, seed, bytes('Content-Encoding: aes128gcm\\0'), 128), 'AES-GCM', false, ['decrypt']);
-        const iv = await derived(salt, seed, bytes('Content-Encoding: nonce\\0'), 96);
-        return new TextDecoder().decode(await subtle.decrypt({name: 'AES-GCM', iv}, key, sealed)).replace(/\\x02\\0*$/, '');
-    };
     return (await Promise.all(Object.values(accounts).map(push => push.registrationID())));
 })()"""
 USERS = {"private": "alice", "practice": "anna"}
@@ -430,8 +456,7 @@ def share_a_browser(browser, site):
     """Two accounts, one subscription: each push reaches only its own account."""
     visitor = Visitor(browser, site, origin=site.shared)
     visitor.open("/plain.html")
-    names = {"service": f"https://localhost:{site.service.port}/push/", "users": USERS, "signatures": site.signatures, "password": api.PASSWORD}
-    registrations = visitor.ask(ACCOUNTS % {key: json.dumps(value) for key, value in names.items()})
+    registrations = visitor.ask(ACCOUNTS % site.names())
     endpoint = visitor.ask("subscription.endpoint")
     if len(set(registrations)) != 2:
         raise Wrong(f"two accounts are registered as {registrations}")
@@ -482,7 +507,7 @@ RENEWING = """(async () => {
 })()"""
 LISTENING = """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
     const push = await PushClient.open({signatures: %(signatures)s, token: '/push-token'});
-    globalThis.heard = [];
+    window.heard = [];
     (async () => { for await (const {item} of push.events()) heard.push(item?.payload) })();
 })"""
 TABS = 7
@@ -490,7 +515,7 @@ TABS = 7
 
 def use_tabs(browser, site):
     """A killed worker renews the token; then seven tabs share one event stream."""
-    visitor, signatures = Visitor(browser, site, origin=site.tabs), {"signatures": json.dumps(site.signatures)}
+    visitor, signatures = Visitor(browser, site, origin=site.tabs), site.names()
     visitor.open("/plain.html")
     visitor.ask(RENEWING % signatures)
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
@@ -540,12 +565,74 @@ def use_calls(browser, site):
     """Topics, a test push, a device that the server has ended, and a new password."""
     visitor = Visitor(browser, site, origin=site.tabs)
     visitor.open("/plain.html")
-    names = {"service": f"https://localhost:{site.service.port}/push/", "signatures": site.signatures, "password": api.PASSWORD}
-    found = visitor.ask(CALLS % {key: json.dumps(value) for key, value in names.items()})
+    found = visitor.ask(CALLS % site.names())
     device = [[["username:carl", "weather:berlin"], "webpush"]]
     if found != [device, "accepted", True, device, True, device, True]:
         raise Wrong(f"the calls have returned {found}")
     visitor.close()
+
+
+def use_changes(browser, site):
+    """The changes of key and permission in Chromium, with the messages that Safari gets."""
+    visitor = Visitor(browser, site, origin=site.tabs)
+    visitor.open("/plain.html")
+
+    def permit(is_allowed):
+        browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
+
+    def receive(text):
+        count, endpoint = len(site.service.requests), visitor.ask("subscription.endpoint").encode()
+        id = site.post({"Payload": text}, credentials=api.basic("anna"))
+        pushes = lambda: [request for request in site.service.requests[count:] if endpoint[-36:] in request]
+        processes.wait_until(pushes, 20, "a push")
+        message = decrypt(visitor, pushes()[0])
+        notification = json.loads(message)["notification"]
+        if (notification["title"], notification["body"], notification["navigate"]) != ("Clinic", PLACEHOLDER, f"{site.tabs}/#m{id}") or text in message:
+            raise Wrong(f"Safari would show {notification}")
+        if (found := visitor.push(None, data=message))["body"] != text:
+            raise Wrong(f"of a message with a placeholder the worker shows {found}")
+
+    change_key_and_permission(visitor.ask, site, f"https://{APPLE}/", permit, receive)
+    visitor.close()
+
+
+# A registered client; and its state after a change of the server's key or of the user's permission.
+REGISTER = """(async () => {
+    const {PushClient} = await import('/sealpost/sealpost.js');
+    window.pushService = %(service)s;
+    window.push = await PushClient.open({name: 'changes', signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', timeout: 120});
+    await push.signIn('anna', %(password)s);
+    return push.register();
+})()"""
+AGAIN = """push.registerIfNeeded().then(async id => {
+    const {pushManager} = await navigator.serviceWorker.ready, found = await pushManager.getSubscription();
+    return [id, found?.endpoint ?? null, found && btoa(String.fromCharCode(...new Uint8Array(found.options.applicationServerKey)))];
+})"""
+
+
+def change_key_and_permission(ask, site, service, permit, receive):
+    """Another VAPID key, and a permission that the user takes back and gives again, are noticed at the page's next start.
+
+    `permit(is_allowed)` is the user, and `receive(text)` checks a text's push.
+    """
+    ask(REGISTER % (site.names() | {"service": json.dumps(service)}))
+    first = ask(AGAIN)
+    receive("with the first key")
+    site.restart(lambda: (site.folder / "var/vapid.pem").unlink())
+    second = ask(AGAIN)
+    if None in first + second or {one == other for one, other in zip(first[1:], second[1:])} != {False} or first[0] != second[0]:
+        raise Wrong(f"with another key the registration is {second}, after {first}")
+    receive("with the second key")
+    permit(False)
+    refused = ask("push.register().then(String, error => error.code)"), ask("push.registerIfNeeded().then(String)")
+    if refused != ("denied", "null"):
+        raise Wrong(f"without permission the calls return {refused}")
+    permit(True)
+    if None in (third := ask(AGAIN)):
+        raise Wrong(f"with permission again the registration is {third}")
+    receive("with permission again")
+    if not ask("push.signOut()"):
+        raise Wrong("the sign-out was not confirmed")
 
 
 def posted(visitor, site, name, text):
@@ -553,7 +640,12 @@ def posted(visitor, site, name, text):
     count = len(site.service.requests)
     site.post({"Payload": text}, credentials=api.basic(USERS[name]))
     processes.wait_until(lambda: len(site.service.requests) > count, 20, f"a push for {name}")
-    _, _, body = site.service.requests[count].partition(b"\r\n\r\n")
+    return decrypt(visitor, site.service.requests[count])
+
+
+def decrypt(visitor, request):
+    """A push as the page's browser decrypts it."""
+    _, _, body = request.partition(b"\r\n\r\n")
     return visitor.ask(f"opened({json.dumps(base64.b64encode(body).decode())})")
 
 
@@ -705,9 +797,9 @@ def cross_origins(visitor, site, id):
     visitor.open()
 
 
-def try_store(visitor):
+def try_store(ask):
     """The browser's database: of two commits on one revision it refuses the second, which writes nothing."""
-    found = visitor.ask(
+    found = ask(
         """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
             const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
             const {revision, ...head} = await one.head();
@@ -718,7 +810,7 @@ def try_store(visitor):
     if found != [[True, False], 1, 1, ["a"]]:
         raise Wrong(f"two commits at once: {found}")
     # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
-    found = visitor.ask(
+    found = ask(
         """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
             const opened = [], opening = IDBFactory.prototype.open;
             IDBFactory.prototype.open = function (...given) {
@@ -882,10 +974,7 @@ def run(options):
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
     with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
-        daemon = site.serve()
-        connection = site.connect()
-        site.token = api.sign_in(connection, "alice").removeprefix("Bearer ")
-        connection.close()
+        site.serve()
         try:
             with chromium.Chromium(profile, options.chromium) as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
@@ -895,7 +984,7 @@ def run(options):
             raise SystemExit(f"web-client: {wrong}") from None
         finally:
             site.direct()
-        processes.terminate(daemon)
+        processes.terminate(site.daemon)
 
 
 def go_through(browser, site, profile, options):
@@ -906,7 +995,7 @@ def go_through(browser, site, profile, options):
     read_once(visitor, site)
     named, pushes = meet_proxies(visitor, site, id)
     cross_origins(visitor, site, id)
-    try_store(visitor)
+    try_store(visitor.ask)
     go_offline(visitor, site, id)
     searched = search_profile(profile, site)
     sign_out(visitor, site)
@@ -914,6 +1003,7 @@ def go_through(browser, site, profile, options):
     least = look(browser, site, options.screenshots)
     use_tabs(browser, site)
     use_calls(browser, site)
+    use_changes(browser, site)
     attributed = share_a_browser(browser, site)
     print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")

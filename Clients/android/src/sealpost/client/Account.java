@@ -269,9 +269,9 @@ final class Account {
             for (Map.Entry<Integer, byte[]> content : draft.contents.entrySet()) {
                 String number = content.getKey().toString();
                 byte[] sealed = store.sealer().seal(content.getValue(), place(draft.commit, number));
-                // A page with 500 syncs takes seconds on a phone. Only the outbox needs a sync;
-                // the rest can be fetched again.
-                Files.write(new File(made, number), sealed, draft.isOfOutbox(content.getKey()));
+                // A page with 500 syncs takes seconds on a phone. Only what cannot be fetched again
+                // needs a sync.
+                Files.write(new File(made, number), sealed, draft.isOnlyCopy(content.getKey()));
             }
             Files.write(new File(made, INDEX), store.sealer().seal(draft.index.encode(), place(draft.commit, INDEX)));
             if (!Files.claim(made, commitFolder(folder, draft.commit))) {

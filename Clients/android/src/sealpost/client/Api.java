@@ -184,7 +184,7 @@ final class Api {
             throws PushClientException, Transport.Lost {
         MyToken token = MyToken.random();
         String account = own.id();
-        RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account), deadline);
+        RawAnswer raw = transport.exchange(request, token, authorization, options.acceptSignature(account, token.nonce()), deadline);
         Answer answer = check.answer(request, token, raw, account, options.now());
         // With a token the first answer names the account. With a password, identify() has asked
         // for it.

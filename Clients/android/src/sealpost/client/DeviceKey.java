@@ -15,7 +15,10 @@ public final class DeviceKey {
     private static final int SIGNATURE = 86;
 
     final String body;
+    final byte[] signing;
     final byte[] agreement;
+    final long madeAt;
+    private final String approvals;
     private final String text;
     private final String account;
     private final String id;
@@ -35,7 +38,10 @@ public final class DeviceKey {
         }
         this.text = text;
         this.account = parts[2];
+        this.signing = signing;
         this.agreement = agreement;
+        this.madeAt = time(parts[5]);
+        this.approvals = parts[7];
         this.body = text.substring(0, text.length() - parts[6].length() - parts[7].length() - 2);
         this.id = id(bytes(body));
         byte[] own = Base64.fromUrl(parts[6]);
@@ -68,6 +74,22 @@ public final class DeviceKey {
             digits.append(start == 0 ? "" : " ").append(String.format(Locale.ROOT, "%05d", number % 100_000));
         }
         return digits.toString();
+    }
+
+    /** Whether any device has approved these keys. */
+    boolean hasApprovals() {
+        return !approvals.isEmpty();
+    }
+
+    /** Whether the device with that id and verification key has signed these keys. */
+    boolean isApproved(String by, byte[] key) {
+        if (by.equals(id)) return false;
+        for (int start = 0; start < approvals.length(); start += ID + SIGNATURE) {
+            if (!approvals.startsWith(by, start)) continue;
+            byte[] signature = Base64.fromUrl(approvals.substring(start + ID, start + ID + SIGNATURE));
+            if (signature != null && verifies(key, signature, "approve")) return true;
+        }
+        return false;
     }
 
     private boolean verifies(byte[] signing, byte[] signature, String purpose) {

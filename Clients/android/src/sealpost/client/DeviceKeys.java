@@ -62,7 +62,8 @@ public final class DeviceKeys {
     }
 
     /**
-     * Opens an end-to-end payload.
+     * Opens an end-to-end payload, without a check whether its message came before:
+     * {@link PushClient#openPayload} does both.
      *
      * @param payload the text as fetched
      * @param senders the public keys of the backends that the app trusts, 87 characters each

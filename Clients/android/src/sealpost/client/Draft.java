@@ -160,8 +160,21 @@ final class Draft {
         fresh.put(cached.item.id(), cached);
     }
 
-    /** Whether a new content belongs to the outbox, so that this is its only copy. */
-    boolean isOfOutbox(int number) {
+    /** The messages that were opened before. */
+    SeenMessages messages() throws PushClientException {
+        return SeenMessages.decode(index.messages == null ? null : base.content(index.messages));
+    }
+
+    void put(SeenMessages seen) {
+        Index.Place old = index.messages;
+        if (old != null && old.commit == commit) contents.remove(old.number);
+        index.messages = add(seen.encode());
+    }
+
+    /** Whether a new content belongs to the outbox or to the messages, so that this is its only copy. */
+    boolean isOnlyCopy(int number) {
+        Index.Place messages = index.messages;
+        if (messages != null && messages.commit == commit && messages.number == number) return true;
         for (Index.Task task : index.outbox) {
             if (task.payload != null && task.payload.commit == commit && task.payload.number == number) return true;
         }
@@ -178,6 +191,7 @@ final class Draft {
         for (Index.Task task : index.outbox) {
             if (task.payload != null) places.add(task.payload);
         }
+        if (index.messages != null) places.add(index.messages);
         return places;
     }
 

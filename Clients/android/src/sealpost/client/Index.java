@@ -112,6 +112,8 @@ final class Index {
     @Nullable String account;
     /** The entries that were fetched by their id, and that no page has contained yet. */
     final Set<Long> pushed = new LinkedHashSet<>();
+    /** The messages of end-to-end payloads; null before the first. */
+    @Nullable Place messages;
 
     void addToHistory(String name) {
         history.add(0, name);
@@ -165,6 +167,7 @@ final class Index {
             text(out, account);
             number(out, pushed.size());
             for (long id : pushed) out.writeLong(id);
+            if (messages != null) place(out, messages);
         } catch (IOException never) {
             throw new IllegalStateException("memory can be written", never);
         }
@@ -203,6 +206,7 @@ final class Index {
             index.account = text(in);
             if (in.available() == 0) return index;
             for (long count = number(in); count > 0; count--) index.pushed.add(in.readLong());
+            if (in.available() > 0) index.messages = place(in);
             return index;
         } catch (IOException | RuntimeException other) {
             // The index decrypted with the right key, so another version wrote it.

@@ -1,12 +1,13 @@
 package sealpost.client;
 
+import androidx.annotation.Nullable;
 import java.security.SecureRandom;
 
 /**
  * The number in a request that distinguishes the server's own answer from one that a proxy cached
- * or made up.
+ * or made up, and the nonce of the answer's signature.
  *
- * <p>The answer echoes {@code n * 17 + 3}. Each request has a number of its own.
+ * <p>The answer echoes {@code n * 17 + 3}. Each request has a number and a nonce of its own.
  */
 final class MyToken {
     static final String FIELD = "MyToken";
@@ -16,14 +17,27 @@ final class MyToken {
     private static final SecureRandom RANDOM = new SecureRandom();
 
     private final int value;
+    private final @Nullable String nonce;
 
     MyToken(int value) {
+        this(value, null);
+    }
+
+    MyToken(int value, @Nullable String nonce) {
         if (value < 0 || value > GREATEST) throw new IllegalArgumentException("MyToken must be from 0 to " + GREATEST);
         this.value = value;
+        this.nonce = nonce;
     }
 
     static MyToken random() {
-        return new MyToken(RANDOM.nextInt(GREATEST + 1));
+        byte[] nonce = new byte[16];
+        RANDOM.nextBytes(nonce);
+        return new MyToken(RANDOM.nextInt(GREATEST + 1), Base64.url(nonce));
+    }
+
+    /** A text of 128 random bits; null for none. */
+    @Nullable String nonce() {
+        return nonce;
     }
 
     /** The server's echo, in decimal. */

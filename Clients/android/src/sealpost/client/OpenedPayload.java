@@ -18,6 +18,28 @@ public final class OpenedPayload {
     private static final long LONGEST_LIFE = 61 * 86_400;
     private static final long CLOCK_SKEW = 86_400;
 
+    /** The result of opening one of several payloads. */
+    public static final class Result {
+        final @Nullable OpenedPayload opened;
+        private final @Nullable Reason reason;
+
+        Result(@Nullable OpenedPayload opened, @Nullable Reason reason) {
+            this.opened = opened;
+            this.reason = reason;
+        }
+
+        /** The opened payload; throws if it cannot be used. */
+        public OpenedPayload get() throws UnreadablePayloadException {
+            if (opened == null) throw new UnreadablePayloadException(reason == null ? Reason.UNREADABLE : reason);
+            return opened;
+        }
+
+        /** Why the payload cannot be used; null if it can. */
+        public @Nullable Reason reason() {
+            return reason;
+        }
+    }
+
     private final Json payload;
     private final String message;
     private final long sentAt;
@@ -34,8 +56,8 @@ public final class OpenedPayload {
     }
 
     /**
-     * The sender's id of the message. The server could deliver a message twice: refuse an id that
-     * came with another notification before.
+     * The sender's id of the message. The server could deliver a message twice:
+     * {@link PushClient#openPayload} refuses that.
      */
     public String message() {
         return message;
@@ -72,7 +94,7 @@ public final class OpenedPayload {
         byte[] plain;
         try {
             byte[] information = DeviceKey.bytes(VERSION + "\n" + key.account() + "\n" + app);
-            HpkeReceiver receiver = new HpkeReceiver(encapsulated, agreement, key.agreement, sender, information);
+            Hpke receiver = Hpke.receiver(encapsulated, agreement, key.agreement, sender, information);
             String front = text.substring(0, text.length() - parts[7].length() - 1);
             byte[] wrapping = receiver.export(Hashes.sha256(DeviceKey.bytes(front)), 16);
             byte[] contentKey = decrypt(wrapping, Arrays.copyOfRange(wrapped, P256.POINT, wrapped.length), "");

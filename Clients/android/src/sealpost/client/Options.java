@@ -8,6 +8,7 @@ import java.net.URL;
 import java.util.HashSet;
 import java.util.Locale;
 import java.util.Set;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.X509TrustManager;
 import sealpost.client.ResponseVerifier.Coverage;
 
@@ -17,6 +18,8 @@ public final class Options {
     interface Clock {
         long millis();
     }
+
+    static final String DEFAULT_APP = "default";
 
     private final String base;
     private final Signatures signatures;
@@ -28,6 +31,7 @@ public final class Options {
     private boolean isDeviceShared;
     private final Set<String> pins = new HashSet<>();
     private @Nullable X509TrustManager trustManager;
+    private @Nullable KeyManager clientCertificate;
     private @Nullable Observer observer;
     private Connections connections = new Connections() {
         @Override
@@ -112,8 +116,8 @@ public final class Options {
     }
 
     /**
-     * The largest clock skew between server and device where answers are signed; 300 seconds by
-     * default.
+     * The largest clock skew between server and device where a server of an earlier version signs;
+     * 300 seconds by default. Others sign the request's nonce, which makes the clock irrelevant.
      */
     public Options signatureToleranceSeconds(int seconds) {
         toleranceMillis = seconds * 1000L;
@@ -135,7 +139,10 @@ public final class Options {
         return this;
     }
 
-    /** The app of this client, if the server sends for several. */
+    /**
+     * The app of this client, if the server sends for several. Without it the server chooses the
+     * account's only app, or, for a client with {@link #deviceKeyId}, {@code default}.
+     */
     public Options app(String name) {
         app = name;
         return this;
@@ -186,6 +193,15 @@ public final class Options {
         return this;
     }
 
+    /**
+     * The certificate that the client shows to a server or proxy that asks for one, such as that
+     * of {@code KeyChain}, through an {@code X509KeyManager}.
+     */
+    public Options clientCertificate(KeyManager manager) {
+        clientCertificate = manager;
+        return this;
+    }
+
     /** Sets the function that opens connections. */
     public Options connections(Connections connections) {
         this.connections = connections;
@@ -218,14 +234,13 @@ public final class Options {
     /**
      * The demand for a signature; null if answers are unsigned.
      *
-     * <p>While the client does not know its account, it also accepts the coverage of earlier
-     * servers.
+     * <p>It also accepts a signature without the nonce, since earlier servers know none. While the
+     * client does not know its account, it accepts the coverage of earlier servers, too.
      */
-    @Nullable String acceptSignature(@Nullable String account) {
+    @Nullable String acceptSignature(@Nullable String account, @Nullable String nonce) {
         if (!isSigned()) return null;
         String key = signatures.keys.get(0).id();
-        if (account != null) return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT);
-        return ResponseVerifier.acceptSignature(key, Coverage.ACCOUNT, Coverage.EXCHANGE);
+        return ResponseVerifier.acceptSignature(key, nonce, account == null);
     }
 
     AnswerCheck check() {
@@ -243,8 +258,17 @@ public final class Options {
         return answerLimit;
     }
 
-    @Nullable String app() {
+    /** The app of the stored state; null if the client names none. */
+    @Nullable String ownApp() {
         return app;
+    }
+
+    /**
+     * The app that requests name. End-to-end payloads are bound to it, so the server must not
+     * choose one for them.
+     */
+    @Nullable String app() {
+        return app == null && deviceKeyId != null ? DEFAULT_APP : app;
     }
 
     /** The request, which asks for this device's wrapped keys. */
@@ -262,6 +286,10 @@ public final class Options {
 
     @Nullable X509TrustManager trustManager() {
         return trustManager;
+    }
+
+    @Nullable KeyManager clientCertificate() {
+        return clientCertificate;
     }
 
     Connections connections() {

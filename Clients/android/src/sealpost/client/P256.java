@@ -54,16 +54,15 @@ final class P256 {
     /** A signature that a provider has made. */
     static byte[] fromDer(byte[] der) {
         int first = der[3];
-        byte[] raw = new byte[64];
-        copy(Arrays.copyOfRange(der, 4, 4 + first), raw, 32);
-        copy(Arrays.copyOfRange(der, 6 + first, der.length), raw, 64);
-        return raw;
+        return join(fixed(Arrays.copyOfRange(der, 4, 4 + first)), fixed(Arrays.copyOfRange(der, 6 + first, der.length)));
     }
 
-    private static void copy(byte[] number, byte[] raw, int end) {
-        // A leading zero keeps the number positive.
+    /** The last 32 bytes of a number: a leading zero keeps it positive. */
+    static byte[] fixed(byte[] number) {
+        byte[] fixed = new byte[32];
         int length = Math.min(number.length, 32);
-        System.arraycopy(number, number.length - length, raw, end - length, length);
+        System.arraycopy(number, number.length - length, fixed, 32 - length, length);
+        return fixed;
     }
 
     static byte[] join(byte[]... parts) {

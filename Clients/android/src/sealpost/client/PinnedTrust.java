@@ -7,6 +7,7 @@ import java.security.KeyStore;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.Set;
+import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.SSLSocketFactory;
@@ -31,10 +32,12 @@ final class PinnedTrust extends X509ExtendedTrustManager {
     /** The socket factory; null if the platform alone decides. */
     static @Nullable SSLSocketFactory sockets(Options options) throws GeneralSecurityException {
         X509TrustManager manager = options.trustManager();
-        if (manager == null && options.pins().isEmpty()) return null;
+        KeyManager own = options.clientCertificate();
+        if (manager == null && own == null && options.pins().isEmpty()) return null;
         if (manager == null) manager = platform();
         SSLContext context = SSLContext.getInstance("TLS");
-        context.init(null, new TrustManager[] {options.pins().isEmpty() ? manager : new PinnedTrust(manager, options.pins())}, null);
+        KeyManager[] keys = own == null ? null : new KeyManager[] {own};
+        context.init(keys, new TrustManager[] {options.pins().isEmpty() ? manager : new PinnedTrust(manager, options.pins())}, null);
         return context.getSocketFactory();
     }
 

@@ -39,6 +39,7 @@ public final class PushClient {
     final Notifications notifications = new Notifications(this);
     private final Outbox outbox = new Outbox(this);
     private final Devices devices = new Devices(this);
+    private final Payloads payloads = new Payloads(this);
     /** Whether this client has seen its registration at the server. */
     private volatile boolean isRegistrationChecked = false;
 
@@ -48,7 +49,7 @@ public final class PushClient {
     public PushClient(Options options, Credentials credentials, Store store) {
         this.options = options;
         this.store = store;
-        String app = options.app() == null ? "" : options.app();
+        String app = options.ownApp() == null ? "" : options.ownApp();
         String proof = options.isSigned() ? "signed" : "echoed";
         this.account = new Account(store, options.base() + '\n' + credentials.account() + '\n' + app + '\n' + proof);
         this.api = new Api(options, credentials.of(account), new OwnAccount(account, credentials.accountId()));
@@ -251,6 +252,32 @@ public final class PushClient {
      */
     public NotificationItem send(Json payload, String key) throws PushClientException {
         return notifications.post(payload, key, options.deadline());
+    }
+
+    /**
+     * Opens the end-to-end payload of a notification as {@link #openPayloads} does.
+     *
+     * @throws UnreadablePayloadException if it cannot be used
+     */
+    public OpenedPayload openPayload(NotificationItem item, DeviceKeys keys, List<String> senders)
+        throws UnreadablePayloadException, PushClientException {
+        return openPayloads(Collections.singletonList(item), keys, senders).get(0).get();
+    }
+
+    /**
+     * Opens the end-to-end payloads of notifications, and stores the ids of their messages.
+     *
+     * <p>A message that came with another notification before is {@code REPLAYED}. A clear payload is
+     * {@code NOT_ENCRYPTED}: an app that requires encryption shows none. The payloads must be for
+     * {@link Options#app}. Signing out forgets the messages: make new keys for the next session.
+     *
+     * @param items notifications that this client has fetched
+     * @param senders the public keys of the backends that the app trusts, 87 characters each
+     * @return a result for each item, in their order
+     */
+    public List<OpenedPayload.Result> openPayloads(List<NotificationItem> items, DeviceKeys keys, List<String> senders)
+        throws PushClientException {
+        return payloads.open(items, keys, senders);
     }
 
     /** The tasks that do not wait for the network. */

@@ -42,7 +42,7 @@ public final class PushClientException extends Exception {
         /** The server refuses this call; {@link #problem} says why. */
         PROBLEM,
         /**
-         * The store cannot be read or written: a full disk, or a device that was not unlocked yet.
+         * The store cannot be read or written: such as on a full disk.
          */
         STORAGE
     }

@@ -67,23 +67,22 @@ final class ResponseVerifier {
     }
 
     /**
-     * The value of {@code Accept-Signature} for these coverages: the server uses the first that it
-     * knows.
+     * The value of {@code Accept-Signature}: the server makes the first signature that it can.
+     *
+     * @param isLessEnough whether a signature that does not cover the account is enough
      */
-    static String acceptSignature(String keyId, Coverage... coverages) {
-        StringBuilder field = new StringBuilder();
-        for (Coverage coverage : coverages) {
-            field.append(field.length() == 0 ? "sig=" : ", sig0=").append(coverage.list(200));
-            field.append(";keyid=").append(Bare.string(keyId).spelling);
-        }
-        return field.toString();
+    static String acceptSignature(String keyId, @Nullable String nonce, boolean isLessEnough) {
+        String key = ";keyid=" + Bare.string(keyId).spelling;
+        String field = "sig=" + Coverage.ACCOUNT.list(200) + key;
+        if (nonce != null) field += ";nonce=" + Bare.string(nonce).spelling + ", sig1=" + Coverage.ACCOUNT.list(200) + key;
+        return isLessEnough ? field + ", sig0=" + Coverage.EXCHANGE.list(200) + key : field;
     }
 
     /**
      * The time of the signature, in milliseconds; throws unless the signature is valid and
      * current.
      *
-     * <p>The algorithm is always the key's. Signatures by other keys are ignored.
+     * <p>A signature with the token's nonce is current, whatever the clocks say. The algorithm is always the key's. Signatures by other keys are ignored.
      */
     long verify(Coverage coverage, Request request, MyToken token, RawAnswer answer, long now) throws SignatureFailure {
         FieldDictionary inputs = inputs(answer);
@@ -100,7 +99,7 @@ final class ResponseVerifier {
         if (key == null || !verifier.verify(key.bytes(), base.getBytes(StandardCharsets.US_ASCII), signature)) {
             throw failure("the signature is not over this answer to this request");
         }
-        return time(parameters, now);
+        return time(parameters, token.nonce(), now);
     }
 
     /**
@@ -203,16 +202,21 @@ final class ResponseVerifier {
             if (answer.body.length > 0) throw failure("a 304 has a content");
             return StructuredField.value(present(answer, "etag"));
         }
-        List<String> lines = present(answer, Hashes.CONTENT_DIGEST);
-        byte[] hash = Hashes.contentDigest(lines);
+        List<String> lines = present(answer, ContentDigest.FIELD);
+        byte[] hash = ContentDigest.sha256(lines);
         if (!Arrays.equals(hash, Hashes.sha256(answer.body))) throw failure("the content is not that of the digest");
         return StructuredField.value(lines);
     }
 
-    private long time(Parameters parameters, long now) throws SignatureFailure {
+    private long time(Parameters parameters, @Nullable String nonce, long now) throws SignatureFailure {
         Bare created = parameters.get("created");
         if (created == null || created.kind != Bare.Kind.INTEGER) {
             throw failure("the signature does not say when it was made");
+        }
+        Bare seen = parameters.get("nonce");
+        if (nonce != null && seen != null) {
+            if (!seen.isString(nonce)) throw failure("the signature has the nonce of another request");
+            return created.integer * 1000;
         }
         long age = now - created.integer * 1000;
         // The time is in whole seconds: the fraction must not count against a clock that is just

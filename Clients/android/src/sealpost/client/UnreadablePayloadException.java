@@ -20,6 +20,8 @@ public final class UnreadablePayloadException extends Exception {
         EXPIRED("expired"),
         /** A decryption fails: somebody has changed or swapped a part. */
         UNREADABLE("unreadable"),
+        /** Its message came with another notification before: somebody delivers it twice. */
+        REPLAYED("replayed"),
         /** A device's key has a wrong signature. */
         SIGNATURE("signature"),
         /** A device's key belongs to another account. */

@@ -7,6 +7,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -23,6 +24,13 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.crypto.SecretKey;
 import javax.crypto.spec.SecretKeySpec;
+import javax.net.ssl.KeyManagerFactory;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import javax.net.ssl.SSLServerSocket;
+import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
+import javax.net.ssl.X509TrustManager;
 
 /** Tests of a client with its store and a server that signs. */
 public final class ClientTests {
@@ -68,6 +76,7 @@ public final class ClientTests {
             Check.equal(client.sync().value().notifications().size(), 1, "as it is");
             ahead[0] = 100L * 366 * 86_400_000;
             Check.equal(client.cachedInbox().notifications().size(), 0, "a century later");
+            server.isNonceUnknown = true;
             Check.equal(client.sync().failure().reason(), PushClientException.Reason.WRONG_CLOCK, "what is wrong");
             ahead[0] = 0;
             Check.equal(client.cachedInbox().notifications().size(), 1, "put right");
@@ -1325,11 +1334,65 @@ public final class ClientTests {
         throw new AssertionError("it was taken");
     }
 
+    public static void aWrongClockCountsOnlyWithoutANonceInTheSignature() throws Exception {
+        try (TestServer server = new TestServer(); TestFolder folder = new TestFolder()) {
+            PushClient client = server.client(folder.store());
+            for (long offset : new long[] {0, 86_400, -86_400}) {
+                server.clockOffsetSeconds = offset;
+                Check.that(client.sync().isFresh(), "with a nonce, " + offset);
+            }
+            server.isNonceUnknown = true;
+            Check.equal(client.sync().failure().interference().kind(), Interference.Kind.WRONG_CLOCK, "without a nonce");
+            server.clockOffsetSeconds = 0;
+            Check.that(client.sync().isFresh(), "an earlier server");
+            server.isNonceUnknown = false;
+            server.otherNonce = "AAAAAAAAAAAAAAAAAAAAAA";
+            Check.equal(client.sync().failure().interference().kind(), Interference.Kind.SIGNATURE, "another request's nonce");
+        }
+    }
+
+    public static void aClientCertificateIsShownToAServerThatAsksForIt() throws Exception {
+        try (TestFolder folder = new TestFolder()) {
+            File file = new File(folder.file, "keys.p12");
+            new ProcessBuilder(
+                            "keytool", "-genkeypair", "-alias", "a", "-keyalg", "EC", "-dname", "CN=phone", "-ext", "san=ip:127.0.0.1",
+                            "-storetype", "PKCS12", "-storepass", "secret", "-keystore", file.getPath())
+                    .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor();
+            KeyStore keys = KeyStore.getInstance(file, "secret".toCharArray());
+            KeyManagerFactory own = KeyManagerFactory.getInstance(KeyManagerFactory.getDefaultAlgorithm());
+            own.init(keys, "secret".toCharArray());
+            TrustManagerFactory trusted = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
+            trusted.init(keys);
+            SSLContext context = SSLContext.getInstance("TLS");
+            context.init(own.getKeyManagers(), trusted.getTrustManagers(), null);
+            ExecutorService thread = Executors.newSingleThreadExecutor();
+            for (boolean isShown : new boolean[] {false, true}) {
+                SSLServerSocket server = (SSLServerSocket) context.getServerSocketFactory().createServerSocket(0, 10, InetAddress.getByName("127.0.0.1"));
+                server.setNeedClientAuth(true);
+                Options options = new Options("https://127.0.0.1:" + server.getLocalPort(), Signatures.unsigned())
+                        .trustManager((X509TrustManager) trusted.getTrustManagers()[0]);
+                if (isShown) options.clientCertificate(own.getKeyManagers()[0]);
+                Future<String> shown = thread.submit(() -> {
+                    try (SSLSocket socket = (SSLSocket) server.accept()) {
+                        return socket.getSession().getPeerPrincipal().getName();
+                    } catch (SSLPeerUnverifiedException none) {
+                        return "none";
+                    }
+                });
+                PushClient client = new PushClient(options, Credentials.token("spt_first", "alice"), folder.store());
+                Check.that(client.sync().failure() != null, "the server answers nothing");
+                Check.equal(shown.get(), isShown ? "CN=phone" : "none", "the certificate");
+                server.close();
+            }
+            thread.shutdown();
+        }
+    }
+
     public static void anEmptyListOfKeysIsNoWayToDoWithout() {
         String why = refusal(() -> Signatures.pinned(PlatformVerifier.find()));
         Check.that(why.contains("Signatures.unsigned()"), "the message names the choice");
         Options unsigned = new Options("https://push.example:444/a/", Signatures.unsigned());
-        Check.that(!unsigned.isSigned() && unsigned.acceptSignature(null) == null, "a choice that is written down");
+        Check.that(!unsigned.isSigned() && unsigned.acceptSignature(null, null) == null, "a choice that is written down");
         Check.equal(unsigned.base(), "https://push.example:444/a", "the base");
     }
 }

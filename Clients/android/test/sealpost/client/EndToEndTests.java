@@ -9,6 +9,8 @@ import java.security.PrivateKey;
 import java.security.spec.ECGenParameterSpec;
 import java.security.spec.ECParameterSpec;
 import java.security.spec.ECPrivateKeySpec;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import sealpost.client.UnreadablePayloadException.Reason;
@@ -23,7 +25,7 @@ public final class EndToEndTests {
 
     public static void exportsAreThoseOfTheRfc() throws Exception {
         Json hpke = FILE.get("hpke");
-        HpkeReceiver receiver = new HpkeReceiver(
+        Hpke receiver = Hpke.receiver(
             hex(hpke.get("enc")), privateKey(hex(hpke.get("recipient"))), hex(hpke.get("recipientPublic")), hex(hpke.get("senderPublic")),
             hex(hpke.get("info")));
         for (Json export : hpke.get("exports").elements()) {
@@ -56,6 +58,68 @@ public final class EndToEndTests {
             }
             throw new AssertionError("it was opened: " + vector.get("name").string());
         }
+    }
+
+    private static PushClient client(TestFolder folder) {
+        Options options = Options.withoutTLS("http://127.0.0.1:1", Signatures.unsigned()).clock(() -> NOW * 1000);
+        return new PushClient(options, Credentials.token("spt_x", "alice"), folder.store());
+    }
+
+    /** End-to-end payloads are bound to their app, so the server must not choose one. */
+    public static void aClientWithADeviceKeyNamesItAndItsApp() {
+        Options options = Options.withoutTLS("http://127.0.0.1:1", Signatures.unsigned());
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500", "the request");
+        options.deviceKeyId("k");
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=default&key=k", "the request");
+        options.app("clinic");
+        Check.equal(Sync.request(options, null).target(), "/api/notifications?limit=500&app=clinic&key=k", "the request");
+    }
+
+    private static NotificationItem item(long id, Json payload) {
+        return NotificationItem.of(Json.object().with("Id", Json.of(id)).with("Read", Json.of(false)).with("Payload", payload));
+    }
+
+    public static void aMessageUnderAnotherNotificationIsRefusedAlsoAfterARestart() throws Exception {
+        for (Json vector : FILE.get("replays").elements()) {
+            try (TestFolder folder = new TestFolder()) {
+                for (Json step : vector.get("steps").elements()) {
+                    NotificationItem item = item(step.get("id").integer(), step.get("payload"));
+                    Reason reason = client(folder).openPayloads(Collections.singletonList(item), keys("phone"), SENDERS).get(0).reason();
+                    Check.equal(reason == null ? "opened" : reason.word, step.get("verdict").string(), vector.get("name").string());
+                }
+            }
+        }
+    }
+
+    public static void theItemsOfAListAreOpenedInTheirOrder() throws Exception {
+        Json first = FILE.get("payloads").elements().get(0).get("payload");
+        Json second = FILE.get("payloads").elements().get(1).get("payload");
+        List<NotificationItem> items = Arrays.asList(item(1, first), item(2, Json.of("clear")), item(3, first), item(4, second));
+        try (TestFolder folder = new TestFolder()) {
+            List<Reason> reasons = new ArrayList<>();
+            for (OpenedPayload.Result result : client(folder).openPayloads(items, keys("phone"), SENDERS)) reasons.add(result.reason());
+            Check.equal(reasons, Arrays.asList(null, Reason.NOT_ENCRYPTED, Reason.REPLAYED, null), "the reasons");
+            Check.equal(client(folder).openPayload(items.get(0), keys("phone"), SENDERS).sentAt(), NOW, "the time");
+            try {
+                client(folder).openPayload(items.get(2), keys("phone"), SENDERS);
+                throw new AssertionError("it was opened");
+            } catch (UnreadablePayloadException refused) {
+                Check.equal(refused.reason(), Reason.REPLAYED, "the reason");
+            }
+            // The file of the messages survives the client's other commits.
+            client(folder).account.begin("AAAAAAAAAAAAAAAAAAAAAA", "spt_y");
+            Check.equal(client(folder).openPayloads(items, keys("phone"), SENDERS).get(2).reason(), Reason.REPLAYED, "the reason");
+        }
+    }
+
+    public static void theMessagesThatWereSentFirstAreForgottenBeyondTheLimit() {
+        SeenMessages seen = new SeenMessages();
+        for (int number = SeenMessages.MAXIMUM; number >= 0; number--) seen.admit("m" + number, number, NOW + number);
+        seen.shrink();
+        SeenMessages read = SeenMessages.decode(seen.encode());
+        Check.equal(read.admit("m0", 7, NOW), 7L, "a forgotten message");
+        Check.equal(read.admit("m1", 7, NOW), 1L, "a known message");
+        Check.equal(SeenMessages.decode(new byte[] {0, 1}).encode().length, 0, "a damaged content");
     }
 
     public static void deviceKeysHaveTheirFingerprints() throws Exception {

@@ -35,8 +35,11 @@ public final class VectorTests {
                 Check.that(expected.getMessage() != null, "why");
             }
         }
+        Set<String> nonces = new HashSet<>();
         for (int count = 0; count < 1000; count++) {
-            int value = Integer.parseInt(MyToken.random().toString());
+            MyToken random = MyToken.random();
+            Check.that(random.nonce().length() == 22 && nonces.add(random.nonce()), "a nonce of its own");
+            int value = Integer.parseInt(random.toString());
             Check.that(value >= 0 && value <= MyToken.GREATEST, "a random token is in the range");
         }
     }
@@ -91,11 +94,11 @@ public final class VectorTests {
         for (Json vector : file.get("contents").elements()) {
             Json zeros = vector.get("zeros");
             byte[] body = zeros == null ? Vectors.body(vector) : new byte[zeros.integer().intValue()];
-            Check.that(Hashes.matches(Collections.singletonList(vector.get("field").string()), body), vector.get("name").string());
+            Check.that(ContentDigest.matches(Collections.singletonList(vector.get("field").string()), body), vector.get("name").string());
         }
         byte[] body = file.get("comparisons").get("body").string().getBytes(StandardCharsets.UTF_8);
         for (Json vector : file.get("comparisons").get("fields").elements()) {
-            boolean matches = Hashes.matches(Collections.singletonList(vector.get("field").string()), body);
+            boolean matches = ContentDigest.matches(Collections.singletonList(vector.get("field").string()), body);
             Check.equal(matches, vector.get("matches").bool(), "a digest " + vector.get("name").string());
         }
     }
@@ -114,13 +117,16 @@ public final class VectorTests {
             String token = vector.get("request").get("token").string();
             // The client makes no such token, so this skips only the check of the whole answer.
             if (Long.parseLong(token) > MyToken.GREATEST) continue;
-            String base = ResponseVerifier.base(Coverage.ACCOUNT, request, new MyToken(Integer.parseInt(token)), answer, inputs.members.get(0));
+            MyToken own = Vectors.token(vector.get("request"));
+            String base = ResponseVerifier.base(Coverage.ACCOUNT, request, own, answer, inputs.members.get(0));
             Check.equal(base, vector.get("base").string(), "the base of " + name);
-            VECTORS.verifier().verify(Coverage.ACCOUNT, request, new MyToken(Integer.parseInt(token)), answer, now);
+            VECTORS.verifier().verify(Coverage.ACCOUNT, request, own, answer, now);
         }
         Options options = new Options("https://push.example", Signatures.pinned(PlatformVerifier.find(), VECTORS.pinned));
-        Check.equal(options.acceptSignature(OWN), VECTORS.keys.get("acceptSignature").string(), "the demand");
-        Check.equal(options.acceptSignature(null), VECTORS.keys.get("acceptSignatureOfEither").string(), "the first demand");
+        String nonce = VECTORS.keys.get("nonce").string();
+        Check.equal(options.acceptSignature(OWN, null), VECTORS.keys.get("acceptSignature").string(), "the demand without a nonce");
+        Check.equal(options.acceptSignature(OWN, nonce), VECTORS.keys.get("acceptSignatureWithNonce").string(), "the demand");
+        Check.equal(options.acceptSignature(null, nonce), VECTORS.keys.get("acceptSignatureOfEither").string(), "the first demand");
         Check.equal(VECTORS.pinned.id(), VECTORS.keys.get("pinned").get("keyid").string(), "the key's name");
     }
 

@@ -44,7 +44,8 @@ final class Vectors {
     }
 
     static MyToken token(Json request) {
-        return new MyToken(Integer.parseInt(request.get("token").string()));
+        Json nonce = request.get("nonce");
+        return new MyToken(Integer.parseInt(request.get("token").string()), nonce == null ? null : nonce.string());
     }
 
     static RawAnswer answer(Json json) {

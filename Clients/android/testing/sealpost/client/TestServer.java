@@ -73,6 +73,12 @@ public final class TestServer implements AutoCloseable {
     volatile String username = "alice";
     /** Whether the server has no identifiers of accounts, like the previous version. */
     volatile boolean isOfVersionBefore = false;
+    /** How far the server's clock is ahead of the device's. */
+    volatile long clockOffsetSeconds = 0;
+    /** Whether the server signs no nonces, and which nonce it signs in place of the request's. */
+    volatile boolean isNonceUnknown = false;
+
+    volatile String otherNonce;
     /** Whether a proxy in front of this server demands the coverage of the previous version. */
     volatile boolean isAskedForLess = false;
     /**
@@ -245,7 +251,11 @@ public final class TestServer implements AutoCloseable {
         boolean isAccountCovered = account != null && demand.contains("\"sealpost-account\"");
         String input = "(\"@status\" " + validator + " \"mytoken\";req \"@method\";req \"@path\";req \"@query\";req"
                 + (isAccountCovered ? " \"sealpost-account\"" : "") + ");created="
-                + System.currentTimeMillis() / 1000 + ";keyid=\"" + publicKey.id() + "\"";
+                + (System.currentTimeMillis() / 1000 + clockOffsetSeconds) + ";keyid=\"" + publicKey.id() + "\"";
+        // The texts of a demand have no escapes: nonces are of base64url.
+        int nonce = isOfVersionBefore || isNonceUnknown ? -1 : demand.indexOf(";nonce=\"");
+        if (nonce >= 0 && otherNonce != null) input += ";nonce=\"" + otherNonce + '"';
+        else if (nonce >= 0) input += demand.substring(nonce, demand.indexOf('"', nonce + 8) + 1);
         String base = "\"@status\": " + status + "\n" + validator + ": "
                 + (status == 304 ? fields.get("ETag") : fields.get("Content-Digest")) + "\n\"mytoken\";req: " + token
                 + "\n\"@method\";req: " + exchange.getRequestMethod() + "\n\"@path\";req: "

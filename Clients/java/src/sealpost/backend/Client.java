@@ -184,6 +184,23 @@ public final class Client {
         return "/api/users/" + escaped(name) + "/tags";
     }
 
+    // End-to-end encryption
+
+    /**
+     * The users of a tag expression with the keys of their devices for an app, {@code default} if the
+     * server sends for one only. {@link Encryption} checks and uses them.
+     */
+    public List<UserKeys> deviceKeys(String expression, String app) {
+        String name = expression.startsWith("username:") ? expression.substring("username:".length()) : "";
+        return get("/api/keys", "?to=" + escaped(expression) + "&app=" + escaped(app), json -> {
+            List<UserKeys> users = new Members(json).list("Users", UserKeys::new);
+            // Nobody's keys but the named user's.
+            boolean isOther = Notification.isName(name) && users.stream().anyMatch(user -> !user.name.equalsIgnoreCase(name));
+            if (isOther) throw new Malformed("the list has the keys of another user");
+            return users;
+        });
+    }
+
     // Requests
 
     private <T> T get(String path, String query, Function<@Nullable Json, T> result) {

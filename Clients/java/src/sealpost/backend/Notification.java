@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A notification to send; docs/api.md has each member's meaning and default.
@@ -36,10 +37,14 @@ public final class Notification {
 
     /** The tag expression of one user. Refuses a name that could change an expression. */
     public static String user(String name) {
+        if (!isName(name)) throw new IllegalArgumentException("'" + name + "' is not the name of a user");
+        return "username:" + name;
+    }
+
+    static boolean isName(String name) {
         boolean isName = !name.isEmpty() && name.length() <= 100;
         for (int index = 0; index < name.length(); index++) isName &= NAME.indexOf(name.charAt(index)) >= 0;
-        if (!isName) throw new IllegalArgumentException("'" + name + "' is not the name of a user");
-        return "username:" + name;
+        return isName;
     }
 
     /** The recipients, as tag expressions. */
@@ -84,8 +89,32 @@ public final class Notification {
         return with("Alert", alert);
     }
 
+    Json payload() {
+        return json.get("Payload");
+    }
+
+    Notification payload(String payload) {
+        return with("Payload", Json.of(payload));
+    }
+
+    /** Null if the notification names none. */
+    @Nullable String app() {
+        Json app = json.get("App");
+        return app == null ? null : app.string();
+    }
+
+    List<String> to() {
+        List<String> expressions = new ArrayList<>();
+        if (json.get("To") != null) for (Json expression : json.get("To").elements()) expressions.add(expression.string());
+        return expressions;
+    }
+
     /** The JSON of a post. The same calls make the same bytes, as an idempotency key demands. */
     byte[] body() {
+        return bytes(json);
+    }
+
+    static byte[] bytes(Json json) {
         try {
             ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(json.toString()));
             return Arrays.copyOf(bytes.array(), bytes.limit());

@@ -3,7 +3,6 @@ package sealpost.backend;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyFactory;
-import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.security.PublicKey;
 import java.security.Signature;
@@ -109,19 +108,11 @@ final class Verifier {
     /** The identifier of a public key (RFC 7638). */
     static String thumbprint(String key) {
         byte[] text = ("{\"crv\":\"Ed25519\",\"kty\":\"OKP\",\"x\":\"" + key + "\"}").getBytes(StandardCharsets.UTF_8);
-        return Base64.getUrlEncoder().withoutPadding().encodeToString(sha256(text));
+        return Base64.getUrlEncoder().withoutPadding().encodeToString(Hashes.sha256(text));
     }
 
     /** The field {@code Content-Digest} of a body (RFC 9530). */
     static String contentDigest(byte[] body) {
-        return "sha-256=:" + Base64.getEncoder().encodeToString(sha256(body)) + ":";
-    }
-
-    private static byte[] sha256(byte[] content) {
-        try {
-            return MessageDigest.getInstance("SHA-256").digest(content);
-        } catch (NoSuchAlgorithmException error) {
-            throw new AssertionError("each platform has SHA-256", error);
-        }
+        return "sha-256=:" + Base64.getEncoder().encodeToString(Hashes.sha256(body)) + ":";
     }
 }

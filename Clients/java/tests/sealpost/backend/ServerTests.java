@@ -107,6 +107,17 @@ final class ServerTests {
         equal(fails(Problem.class, () -> CLIENT.tags("nobody")).status, 404);
     }
 
+    /** The program opens it. */
+    public static void anEndToEndPayloadIsForTheDeviceWithAKey() throws Exception {
+        List<KeyChange> changes = new ArrayList<>();
+        Encryption encryption = new Encryption(SenderKey.read(System.getenv("SEALPOST_SENDER")), new Pins(), changes::addAll);
+        equal(encryption.send(CLIENT, to("carol", "only for carol \u00fc")).recipients, 1L);
+        equal(changes.size() + " " + changes.get(0).kind, "1 FIRST");
+        fails(NoTrustedDevice.class, () -> encryption.send(CLIENT, to("bob", "x")));
+        Problem error = fails(Problem.class, () -> encryption.send(CLIENT, to("carol", "x").app("unknown")));
+        equal(error.code, "unknown-app");
+    }
+
     public static void aBatchHasAnOutcomeForEach() {
         List<Outcome> outcomes = CLIENT.sendMany(List.of(to("carol", "good"), to("nobody", "bad")));
         that(outcomes.get(0).sent != null, outcomes.toString());

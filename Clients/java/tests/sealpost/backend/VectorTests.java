@@ -87,7 +87,7 @@ final class VectorTests {
             if (unsigned.equals("unexpectedNotModified")) unsigned = "redirect";
             equal(verdict(one, null), OF_CALLS.contains(unsigned) ? "accepted" : unsigned, text(one, "name"));
             count++;
-            if (text(one, "name").contains("the version before")) continue;
+            if (text(one, "name").contains("the version before") || one.get("request").get("nonce") != null) continue;
             String signed = text(one.get("verdict"), "signed");
             // The reasons of a wrong signature are one verdict here.
             if (signed.equals("insufficientCoverage")) signed = "signature";
@@ -120,7 +120,8 @@ final class VectorTests {
         long now = signed.get("now").integer();
         Verifier verifier = pinned();
         for (Json vector : signed.get("vectors").elements()) {
-            if (status(vector.get("answer")) == 304) continue;
+            // The library sends no conditions and no nonces.
+            if (status(vector.get("answer")) == 304 || vector.get("request").get("nonce") != null) continue;
             Request request = request(vector);
             Answer answer = answer(vector);
             equal(verifier.verdict(request, answer, now), null, text(vector, "name"));

@@ -24,7 +24,7 @@ public final class PushService extends FirebaseMessagingService {
             if (message.getPriority() == RemoteMessage.PRIORITY_HIGH) PushWorker.show(this, push.id(), null);
             enqueue(push.id());
         } catch (PushClientException error) {
-            // Such as before the device is unlocked for the first time.
+            // Such as on a full disk.
             enqueue(PushWorker.EVERYTHING);
         }
     }

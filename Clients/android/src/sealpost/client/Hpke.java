@@ -10,10 +10,10 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The receiving end of HPKE (RFC 9180) in the mode Auth, with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256
- * and AES-128-GCM, of which it needs the export only.
+ * A context of HPKE (RFC 9180) in the mode Auth, with DHKEM(P-256, HKDF-SHA256), HKDF-SHA256 and
+ * AES-128-GCM, of which it needs the export only.
  */
-final class HpkeReceiver {
+final class Hpke {
     private static final byte[] KEM = {'K', 'E', 'M', 0, 16};
     private static final byte[] SUITE = {'H', 'P', 'K', 'E', 0, 16, 0, 1, 0, 1};
     private static final byte[] VERSION = "HPKE-v1".getBytes(StandardCharsets.US_ASCII);
@@ -21,13 +21,27 @@ final class HpkeReceiver {
 
     private final byte[] exporterSecret;
 
-    /** {@code SetupAuthR}. {@code encapsulated}, {@code own} and {@code sender} are points. */
-    HpkeReceiver(byte[] encapsulated, PrivateKey key, byte[] own, byte[] sender, byte[] information) throws GeneralSecurityException {
-        byte[] prk = extract(EMPTY, KEM, "eae_prk", P256.join(agree(key, encapsulated), agree(key, sender)));
-        byte[] shared = expand(prk, KEM, "shared_secret", P256.join(encapsulated, own, sender), 32);
+    private Hpke(byte[] agreed, byte[] points, byte[] information) throws GeneralSecurityException {
+        byte[] prk = extract(EMPTY, KEM, "eae_prk", agreed);
+        byte[] shared = expand(prk, KEM, "shared_secret", points, 32);
         byte[] mode = {2};
         byte[] schedule = P256.join(mode, extract(EMPTY, SUITE, "psk_id_hash", EMPTY), extract(EMPTY, SUITE, "info_hash", information));
         exporterSecret = expand(extract(shared, SUITE, "secret", EMPTY), SUITE, "exp", schedule, 32);
+    }
+
+    /** {@code SetupAuthR}. {@code encapsulated}, {@code own} and {@code sender} are points. */
+    static Hpke receiver(byte[] encapsulated, PrivateKey key, byte[] own, byte[] sender, byte[] information)
+        throws GeneralSecurityException {
+        byte[] agreed = P256.join(agree(key, encapsulated), agree(key, sender));
+        return new Hpke(agreed, P256.join(encapsulated, own, sender), information);
+    }
+
+    /** {@code SetupAuthS}. {@code encapsulated} is the point of the ephemeral key. */
+    static Hpke sender(
+        PrivateKey ephemeral, byte[] encapsulated, PrivateKey key, byte[] own, byte[] recipient, byte[] information)
+        throws GeneralSecurityException {
+        byte[] agreed = P256.join(agree(ephemeral, recipient), agree(key, recipient));
+        return new Hpke(agreed, P256.join(encapsulated, recipient, own), information);
     }
 
     /** Section 5.3, up to 32 bytes. */

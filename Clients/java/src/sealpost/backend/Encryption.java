@@ -1,0 +1,191 @@
+package sealpost.backend;
+
+import java.security.GeneralSecurityException;
+import java.security.KeyPair;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import javax.crypto.Cipher;
+import javax.crypto.spec.GCMParameterSpec;
+import javax.crypto.spec.SecretKeySpec;
+
+/**
+ * Encrypts payloads of one sender for devices, so that the server cannot read them.
+ *
+ * <p>docs/end-to-end.md has the form and the risks that remain. Several threads may share it.
+ */
+public final class Encryption {
+    /** The most devices of a payload. */
+    public static final int MAXIMUM_DEVICES = 1000;
+
+    private static final String VERSION = "sealpost-e2e.1.1";
+    private static final String DEFAULT_APP = "default";
+    /** The context of a device is reused for an hour: it costs two key agreements. */
+    private static final long CONTEXT_LIFETIME = 3_600_000_000_000L;
+
+    private static final SecureRandom RANDOM = new SecureRandom();
+
+    private final SenderKey key;
+    private final Pins pins;
+    private final Consumer<List<KeyChange>> changed;
+    private final Map<String, Context> contexts = new ConcurrentHashMap<>();
+
+    private static final class Context {
+        final long madeAt;
+        final byte[] encapsulated;
+        final Hpke hpke;
+
+        Context(long madeAt, byte[] encapsulated, Hpke hpke) {
+            this.madeAt = madeAt;
+            this.encapsulated = encapsulated;
+            this.hpke = hpke;
+        }
+    }
+
+    /**
+     * @param changed gets the changes of keys before anything is sent, such as to store the pins and to
+     *     tell somebody; it may throw to send nothing
+     */
+    public Encryption(SenderKey key, Pins pins, Consumer<List<KeyChange>> changed) {
+        this.key = key;
+        this.pins = pins;
+        this.changed = changed;
+    }
+
+    /** Sends a notification to the trusted devices of its recipients, as {@link Client#send} does. */
+    public Sent send(Client client, Notification notification) {
+        return send(client, notification, UUID.randomUUID().toString());
+    }
+
+    /**
+     * Sends a notification under a key of yours.
+     *
+     * <p>A repetition encrypts again, so under the same key the server refuses it as {@code
+     * idempotency-key-reused}. To repeat a call across processes, store the result of {@link #encrypted}.
+     */
+    public Sent send(Client client, Notification notification, String key) {
+        return client.send(encrypted(client, notification), key);
+    }
+
+    /**
+     * The notification with its payload encrypted for the trusted devices of its recipients.
+     *
+     * @throws NoTrustedDevice if there is none
+     */
+    public Notification encrypted(Client client, Notification notification) {
+        List<Recipient> recipients = new ArrayList<>();
+        List<KeyChange> changes = new ArrayList<>();
+        // Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+        String app = notification.app() == null ? DEFAULT_APP : notification.app();
+        for (String expression : notification.to()) {
+            for (UserKeys user : client.deviceKeys(expression, app)) {
+                Pins.Checked checked = pins.check(user.name, user.account, user.keys);
+                recipients.addAll(checked.recipients);
+                changes.addAll(checked.changes);
+            }
+        }
+        if (!changes.isEmpty()) changed.accept(changes);
+        if (recipients.isEmpty()) throw new NoTrustedDevice(changes);
+        return notification.app(app).payload(encrypt(notification.payload(), recipients, app));
+    }
+
+    /** The end-to-end payload for up to 1,000 devices, a text; {@code default} is the usual app. */
+    public String encrypt(Json payload, Collection<Recipient> recipients, String app) {
+        long now = System.currentTimeMillis() / 1000;
+        return encrypt(Notification.bytes(payload), recipients, app, random(), now, random(), id -> SenderKey.pair());
+    }
+
+    String encrypt(
+            byte[] plain,
+            Collection<Recipient> recipients,
+            String app,
+            byte[] message,
+            long now,
+            byte[] content,
+            Function<String, KeyPair> ephemeral) {
+        Map<String, DeviceKey> keys = new TreeMap<>();
+        for (Recipient recipient : recipients) keys.put(recipient.key.id(), recipient.key);
+        if (keys.isEmpty() || keys.size() > MAXIMUM_DEVICES) {
+            throw new IllegalArgumentException("an end-to-end payload is for 1 to " + MAXIMUM_DEVICES + " devices, not "
+                    + keys.size() + ": send to fewer users at once");
+        }
+        String header = VERSION + "." + key.id() + "." + Base64.url(message) + "." + now;
+        String front = header + "." + Base64.url(seal(content, padded(plain), header));
+        byte[] digest = Hashes.sha256(DeviceKey.bytes(front));
+        String entries = keys.values().parallelStream()
+                .map(device -> {
+                    Context context = context(device, app, ephemeral);
+                    byte[] wrapped = seal(exported(context.hpke, digest), content, "");
+                    return device.id() + Base64.url(P256.join(context.encapsulated, wrapped));
+                })
+                .collect(Collectors.joining());
+        return front + "." + entries;
+    }
+
+    private Context context(DeviceKey device, String app, Function<String, KeyPair> ephemeral) {
+        String name = device.id() + app;
+        long now = System.nanoTime();
+        Context found = contexts.get(name);
+        if (found != null && now - found.madeAt < CONTEXT_LIFETIME) return found;
+        KeyPair pair = ephemeral.apply(device.id());
+        byte[] encapsulated = P256.point(pair.getPublic());
+        byte[] information = DeviceKey.bytes(VERSION + "\n" + device.account() + "\n" + app);
+        try {
+            Hpke hpke = Hpke.sender(pair.getPrivate(), encapsulated, key.key, key.point, device.agreement, information);
+            if (contexts.size() >= 10 * MAXIMUM_DEVICES) contexts.clear();
+            Context context = new Context(now, encapsulated, hpke);
+            contexts.put(name, context);
+            return context;
+        } catch (GeneralSecurityException missing) {
+            throw lacking(missing);
+        }
+    }
+
+    private static byte[] exported(Hpke hpke, byte[] digest) {
+        try {
+            return hpke.export(digest, 16);
+        } catch (GeneralSecurityException missing) {
+            throw lacking(missing);
+        }
+    }
+
+    /** The nonce is zeros, since each key encrypts once. */
+    private static byte[] seal(byte[] key, byte[] plain, String header) {
+        try {
+            Cipher cipher = Cipher.getInstance("AES/GCM/NoPadding");
+            cipher.init(Cipher.ENCRYPT_MODE, new SecretKeySpec(key, "AES"), new GCMParameterSpec(128, new byte[12]));
+            cipher.updateAAD(DeviceKey.bytes(header));
+            return cipher.doFinal(plain);
+        } catch (GeneralSecurityException missing) {
+            throw lacking(missing);
+        }
+    }
+
+    private static IllegalStateException lacking(GeneralSecurityException error) {
+        return new IllegalStateException("the platform lacks P-256, HMAC-SHA-256 or AES-GCM", error);
+    }
+
+    /** Pads to a power of two from 256 to 4096 bytes, and beyond that to a multiple of 4096 (ISO/IEC 7816-4). */
+    static byte[] padded(byte[] plain) {
+        int length = plain.length + 1;
+        int size = length > 4096 ? (length + 4095) / 4096 * 4096 : Math.max(256, Integer.highestOneBit(length - 1 | 1) * 2);
+        byte[] padded = Arrays.copyOf(plain, size);
+        padded[plain.length] = (byte) 128;
+        return padded;
+    }
+
+    private static byte[] random() {
+        byte[] bytes = new byte[16];
+        RANDOM.nextBytes(bytes);
+        return bytes;
+    }
+}

@@ -1,0 +1,44 @@
+package sealpost.backend;
+
+import java.util.Locale;
+import org.jspecify.annotations.Nullable;
+
+/** A difference between the server's list of keys and the pins. */
+public final class KeyChange {
+    /** The kinds of docs/end-to-end.md. */
+    public enum Kind {
+        /** The first contact with the user: the oldest key without an approval is trusted. */
+        FIRST,
+        /** A new device that a trusted device has approved. */
+        ADDED,
+        /** A new device that no trusted device has approved: compare its fingerprint. */
+        UNAPPROVED,
+        /** A trusted device that the list lacks. */
+        MISSING,
+        /** A device that was missing is listed again. */
+        RETURNED,
+        /** A text that is not a key of the account. */
+        INVALID,
+        /** The user's account has another identifier than before. */
+        ACCOUNT
+    }
+
+    public final String user;
+    public final Kind kind;
+    /** The id of the key; null for {@code INVALID} and {@code ACCOUNT}. */
+    public final @Nullable String key;
+    /** 30 digits that people can compare; null without a key in the list. */
+    public final @Nullable String fingerprint;
+
+    KeyChange(String user, Kind kind, @Nullable String key, @Nullable String fingerprint) {
+        this.user = user;
+        this.kind = kind;
+        this.key = key;
+        this.fingerprint = fingerprint;
+    }
+
+    @Override
+    public String toString() {
+        return user + ": " + kind.name().toLowerCase(Locale.ROOT) + (key == null ? "" : " " + key);
+    }
+}

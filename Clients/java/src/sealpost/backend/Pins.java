@@ -1,0 +1,233 @@
+package sealpost.backend;
+
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import sealpost.backend.KeyChange.Kind;
+
+/**
+ * The device keys that this backend has seen.
+ *
+ * <p>Store {@link #json} after each call that has reported changes. Several threads may share pins.
+ */
+public final class Pins {
+    private static final String TRUSTED = "trusted";
+    private static final String MISSING = "missing";
+    private static final String DISTRUSTED = "distrusted";
+
+    private static final class Pin {
+        final byte[] signing;
+        String state;
+
+        Pin(byte[] signing, String state) {
+            this.signing = signing;
+            this.state = state;
+        }
+    }
+
+    private static final class Account {
+        final String id;
+        final Map<String, Pin> keys = new LinkedHashMap<>();
+
+        Account(String id) {
+            this.id = id;
+        }
+    }
+
+    /** The devices that may be trusted, and the changes since the last check. */
+    static final class Checked {
+        final List<Recipient> recipients = new ArrayList<>();
+        final List<KeyChange> changes = new ArrayList<>();
+    }
+
+    private final Map<String, Account> users = new LinkedHashMap<>();
+    /** Keys by their texts: a verification takes a millisecond. */
+    private final Map<String, DeviceKey> read = new HashMap<>();
+    private final boolean trustsFirstContact;
+
+    /** No pins: the first contact with each user is trusted. */
+    public Pins() {
+        this(true);
+    }
+
+    /**
+     * No pins. Without trust in the first contact nothing is encrypted for a new user before
+     * {@link #trust}.
+     */
+    public Pins(boolean trustsFirstContact) {
+        this.trustsFirstContact = trustsFirstContact;
+    }
+
+    /**
+     * The pins of an earlier {@link #json}, of this library or of another language's.
+     *
+     * @throws IllegalArgumentException for another text
+     */
+    public Pins(String json, boolean trustsFirstContact) {
+        this(trustsFirstContact);
+        try {
+            members(Json.read(json.getBytes(StandardCharsets.UTF_8))).forEach((user, value) -> {
+                Account account = new Account(new Members(value).text("account"));
+                members(new Members(value).value("keys")).forEach((id, pin) -> {
+                    byte[] signing = DeviceKey.point(new Members(pin).text("signing"));
+                    if (signing == null) throw new Malformed("a signing key is malformed");
+                    account.keys.put(id, new Pin(signing, new Members(pin).text("state")));
+                });
+                users.put(user, account);
+            });
+        } catch (JsonException | Malformed error) {
+            throw new IllegalArgumentException("the pins are malformed: " + error.getMessage(), error);
+        }
+    }
+
+    /** Names differ in case: ids do. */
+    private static Map<String, Json> members(Json object) {
+        if (object.kind() != Json.Kind.OBJECT) throw new Malformed("the value is not an object");
+        Map<String, Json> members = new LinkedHashMap<>();
+        for (int index = 0; index < object.names().size(); index++) members.put(object.names().get(index), object.elements().get(index));
+        return members;
+    }
+
+    /** All pins, as a text for your database. The libraries for Python and Node read it, too. */
+    public synchronized String json() {
+        Json json = Json.object();
+        for (Map.Entry<String, Account> user : users.entrySet()) {
+            Json keys = Json.object();
+            for (Map.Entry<String, Pin> pin : user.getValue().keys.entrySet()) {
+                Json value = Json.object().with("signing", Json.of(Base64.url(pin.getValue().signing)));
+                keys = keys.with(pin.getKey(), value.with("state", Json.of(pin.getValue().state)));
+            }
+            json = json.with(user.getKey(), Json.object().with("account", Json.of(user.getValue().id)).with("keys", keys));
+        }
+        return json.toString();
+    }
+
+    /** Accepts a device after somebody has compared its fingerprint. */
+    public synchronized void trust(String user, DeviceKey key) {
+        Account account = users.computeIfAbsent(lower(user), name -> new Account(key.account()));
+        if (!account.id.equals(key.account())) {
+            throw new IllegalArgumentException("the key is of another account than " + user + "'s; forget the user first");
+        }
+        account.keys.put(key.id(), new Pin(key.signing, TRUSTED));
+    }
+
+    /**
+     * Encrypts for a device no more, such as a lost one, whatever the server lists.
+     *
+     * @param key its id, as in a change
+     */
+    public synchronized void distrust(String user, String key) {
+        Account account = users.get(lower(user));
+        Pin pin = account == null ? null : account.keys.get(key);
+        if (pin == null) throw new IllegalArgumentException(user + " has no pinned key " + key);
+        pin.state = DISTRUSTED;
+    }
+
+    /** Forgets a user, for example one who was deleted and created again. */
+    public synchronized void forget(String user) {
+        users.remove(lower(user));
+    }
+
+    /**
+     * Compares a user's keys in the server's list with the pins.
+     *
+     * <p>A key is trusted if it was trusted before, or if a trusted device has approved it. At the
+     * first contact the oldest key that nobody has approved is trusted, too.
+     */
+    synchronized Checked check(String user, String id, Collection<String> texts) {
+        Checked checked = new Checked();
+        Map<String, DeviceKey> keys = new LinkedHashMap<>();
+        for (String text : texts) {
+            DeviceKey key = read(text, id);
+            if (key == null) checked.changes.add(new KeyChange(user, Kind.INVALID, null, null));
+            else keys.put(key.id(), key);
+        }
+        Account account = users.get(lower(user));
+        if (account != null && !account.id.equals(id)) {
+            checked.changes.add(new KeyChange(user, Kind.ACCOUNT, null, null));
+            return checked;
+        }
+        if (account == null) {
+            account = new Account(id);
+            DeviceKey first = trustsFirstContact ? oldest(keys.values()) : null;
+            if (first != null) {
+                users.put(lower(user), account);
+                account.keys.put(first.id(), new Pin(first.signing, TRUSTED));
+                checked.changes.add(change(user, Kind.FIRST, first));
+            }
+        }
+        Map<String, Pin> known = account.keys;
+        approve(user, keys.values(), known, checked.changes);
+        known.forEach((key, pin) -> {
+            if (keys.containsKey(key) || !pin.state.equals(TRUSTED)) return;
+            pin.state = MISSING;
+            checked.changes.add(new KeyChange(user, Kind.MISSING, key, null));
+        });
+        for (DeviceKey key : keys.values()) {
+            Pin pin = known.get(key.id());
+            if (pin == null) continue;
+            if (pin.state.equals(MISSING)) {
+                // It approves no device in this list: that would be a way for a stolen one.
+                pin.state = TRUSTED;
+                checked.changes.add(change(user, Kind.RETURNED, key));
+            }
+            if (pin.state.equals(TRUSTED)) checked.recipients.add(new Recipient(user, key));
+        }
+        return checked;
+    }
+
+    /** Trusts new keys that trusted devices have approved, and reports all new keys. */
+    private static void approve(String user, Collection<DeviceKey> keys, Map<String, Pin> known, List<KeyChange> changes) {
+        Map<String, byte[]> trusted = new HashMap<>();
+        known.forEach((id, pin) -> {
+            if (pin.state.equals(TRUSTED)) trusted.put(id, pin.signing);
+        });
+        List<DeviceKey> left = new ArrayList<>();
+        for (DeviceKey key : keys) if (!known.containsKey(key.id())) left.add(key);
+        // A device may be approved by one that was approved a moment ago.
+        for (boolean isChanged = true; isChanged; ) {
+            isChanged = left.removeIf(key -> {
+                if (trusted.entrySet().stream().noneMatch(one -> key.isApproved(one.getKey(), one.getValue()))) return false;
+                trusted.put(key.id(), key.signing);
+                known.put(key.id(), new Pin(key.signing, TRUSTED));
+                changes.add(change(user, Kind.ADDED, key));
+                return true;
+            });
+        }
+        for (DeviceKey key : left) changes.add(change(user, Kind.UNAPPROVED, key));
+    }
+
+    private static @Nullable DeviceKey oldest(Collection<DeviceKey> keys) {
+        Comparator<DeviceKey> order = Comparator.comparingLong(key -> key.madeAt);
+        return keys.stream().filter(key -> !key.hasApprovals()).min(order.thenComparing(DeviceKey::id)).orElse(null);
+    }
+
+    private @Nullable DeviceKey read(String text, String account) {
+        try {
+            DeviceKey key = read.get(text);
+            if (key == null) {
+                key = new DeviceKey(text);
+                if (read.size() >= 10 * Encryption.MAXIMUM_DEVICES) read.clear();
+                read.put(text, key);
+            }
+            return key.account().equals(account) ? key : null;
+        } catch (UnreadablePayloadException unreadable) {
+            return null;
+        }
+    }
+
+    private static KeyChange change(String user, Kind kind, DeviceKey key) {
+        return new KeyChange(user, kind, key.id(), key.fingerprint());
+    }
+
+    private static String lower(String user) {
+        return user.toLowerCase(Locale.ROOT);
+    }
+}

@@ -1,0 +1,263 @@
+package sealpost.backend;
+
+import static sealpost.backend.Tests.equal;
+import static sealpost.backend.Tests.fails;
+import static sealpost.backend.Tests.that;
+
+import java.math.BigInteger;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyFactory;
+import java.security.KeyPair;
+import java.security.PrivateKey;
+import java.security.Signature;
+import java.security.interfaces.ECPrivateKey;
+import java.security.spec.ECParameterSpec;
+import java.security.spec.ECPrivateKeySpec;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/** End-to-end encryption, with docs/evidence/vectors/end-to-end.json. */
+final class EndToEndTests {
+    private static final Json VECTORS = vectors();
+    private static final String ACCOUNT = "A".repeat(22);
+    private static final SenderKey SENDER = SenderKey.generate();
+
+    private static Json vectors() {
+        try {
+            return Json.read(Files.readAllBytes(Path.of(System.getenv("SEALPOST_VECTORS"), "end-to-end.json")));
+        } catch (Exception error) {
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static List<Json> list(Json object, String name) {
+        return object.get(name).elements();
+    }
+
+    private static String text(Json object, String name) {
+        return object.get(name).string();
+    }
+
+    private static byte[] hex(Json object, String name) {
+        return HexFormat.of().parseHex(text(object, name));
+    }
+
+    private static PrivateKey privateKey(byte[] number) throws Exception {
+        ECParameterSpec curve = ((ECPrivateKey) SenderKey.pair().getPrivate()).getParams();
+        return KeyFactory.getInstance("EC").generatePrivate(new ECPrivateKeySpec(new BigInteger(1, number), curve));
+    }
+
+    private static List<DeviceKey> keys(Json ids) throws Exception {
+        List<DeviceKey> keys = new ArrayList<>();
+        for (Json device : list(VECTORS, "devices")) {
+            if (ids.elements().contains(device.get("id"))) keys.add(new DeviceKey(text(device, "key")));
+        }
+        return keys;
+    }
+
+    private static List<Recipient> recipients(List<DeviceKey> keys) {
+        List<Recipient> recipients = new ArrayList<>();
+        for (DeviceKey key : keys) recipients.add(new Recipient("alice", key));
+        return recipients;
+    }
+
+    public static void contextsAreThoseOfTheRfcAtBothEnds() throws Exception {
+        Json rfc = VECTORS.get("hpke");
+        byte[] enc = hex(rfc, "enc");
+        byte[] recipient = hex(rfc, "recipientPublic");
+        byte[] sender = hex(rfc, "senderPublic");
+        byte[] info = hex(rfc, "info");
+        List<Hpke> ends = List.of(
+                Hpke.sender(privateKey(hex(rfc, "ephemeral")), enc, privateKey(hex(rfc, "sender")), sender, recipient, info),
+                Hpke.receiver(enc, privateKey(hex(rfc, "recipient")), recipient, sender, info));
+        for (Json export : list(rfc, "exports")) {
+            for (Hpke end : ends) equal(HexFormat.of().formatHex(end.export(hex(export, "context"), 32)), text(export, "value"));
+        }
+    }
+
+    /** With the constant keys of the program that made the vectors. */
+    public static void payloadsAreThoseOfTheVectors() throws Exception {
+        Json sender = VECTORS.get("sender");
+        BigInteger number = new BigInteger(1, Base64.fromUrl(text(sender, "private")));
+        Encryption encryption = new Encryption(SenderKey.of(number, Base64.fromUrl(text(sender, "public"))), new Pins(), changes -> {});
+        for (Json vector : list(VECTORS, "payloads")) {
+            List<DeviceKey> keys = keys(vector.get("devices"));
+            Map<String, KeyPair> ephemeral = new HashMap<>();
+            List<String> entries = List.of(text(vector, "payload").split("\\.")[7].split("(?<=\\G.{152})"));
+            for (String entry : entries) {
+                int at = entries.indexOf(entry) + 1;
+                byte[] secret = Hashes.sha256(("sealpost test ephemeral " + at).getBytes());
+                byte[] point = Arrays.copyOf(Base64.fromUrl(entry.substring(22)), 65);
+                PrivateKey key = privateKey(new BigInteger(1, secret).shiftRight(1).toByteArray());
+                ephemeral.put(entry.substring(0, 22), new KeyPair(P256.key(point), key));
+            }
+            byte[] message = Base64.fromUrl(text(vector, "message"));
+            byte[] content = Base64.fromUrl(text(vector, "contentKey"));
+            String made = encryption.encrypt(
+                    text(vector, "plain").getBytes("UTF-8"), recipients(keys), text(vector, "app"), message,
+                    VECTORS.get("now").integer(), content, ephemeral::get);
+            equal(made, text(vector, "payload"));
+        }
+    }
+
+    public static void pinsFollowTheHistoriesAlsoAfterEachRestart() {
+        for (Json history : list(VECTORS, "histories")) {
+            Pins pins = new Pins();
+            for (Json step : list(history, "steps")) {
+                pins = new Pins(pins.json(), true);
+                List<String> keys = new ArrayList<>();
+                for (Json key : list(step, "keys")) keys.add(key.string());
+                Pins.Checked checked = pins.check("Alice", text(step, "account"), keys);
+                TreeSet<String> trusted = new TreeSet<>();
+                for (Recipient recipient : checked.recipients) trusted.add(recipient.key.id());
+                TreeSet<String> expected = new TreeSet<>();
+                for (Json id : list(step, "trusted")) expected.add(id.string());
+                equal(trusted, expected, text(history, "name"));
+                List<String> changes = new ArrayList<>();
+                for (KeyChange change : checked.changes) {
+                    changes.add(change.kind.name().toLowerCase() + " " + (change.key == null ? "" : change.key));
+                }
+                List<String> wanted = new ArrayList<>();
+                for (Json change : list(step, "changes")) {
+                    wanted.add(change.elements().get(0).string() + " " + change.elements().get(1).string());
+                }
+                Collections.sort(changes);
+                Collections.sort(wanted);
+                equal(changes, wanted, text(history, "name"));
+            }
+        }
+    }
+
+    public static void deviceKeysHaveTheirFingerprints() throws Exception {
+        for (Json device : list(VECTORS, "devices")) {
+            DeviceKey key = new DeviceKey(text(device, "key"));
+            equal(key.fingerprint() + key.id() + key.account(), text(device, "fingerprint") + text(device, "id") + text(device, "account"));
+        }
+    }
+
+    /** The key of a new device. */
+    private static DeviceKey device(String account, long time) throws Exception {
+        KeyPair signing = SenderKey.pair();
+        String points = Base64.url(P256.point(signing.getPublic())) + "." + Base64.url(P256.point(SenderKey.pair().getPublic()));
+        String body = "sealpost-key.1." + account + "." + points + "." + time;
+        Signature signer = Signature.getInstance("SHA256withECDSA");
+        signer.initSign(signing.getPrivate());
+        signer.update(DeviceKey.signed("own", body));
+        return new DeviceKey(body + "." + Base64.url(P256.fromDer(signer.sign())) + ".");
+    }
+
+    private static Script.Step keys(String name, DeviceKey... keys) {
+        StringBuilder list = new StringBuilder("{\"Key\":null}");
+        for (DeviceKey key : keys) list.append(",{\"Key\":\"").append(key.text()).append("\"}");
+        String user = "{\"Name\":\"" + name + "\",\"Account\":\"" + ACCOUNT + "\",\"Devices\":[" + list + "]}";
+        return request -> request.answer(200, "{\"Users\":[" + user + "]}");
+    }
+
+    public static void onlyTrustedDevicesGetThePayloadAndChangesComeFirst() throws Exception {
+        DeviceKey phone = device(ACCOUNT, 1000);
+        DeviceKey stranger = device(ACCOUNT, 2000);
+        List<String> seen = new ArrayList<>();
+        try (Script script = new Script(
+                keys("alice", phone), Script.Seen::sent, keys("alice", phone, stranger), Script.Seen::sent)) {
+            Encryption encryption = new Encryption(SENDER, new Pins(), changes -> seen.add(changes + " " + script.requests.size()));
+            for (String payload : List.of("one", "two")) {
+                encryption.send(script.client(), Notification.of(payload).to(Notification.user("alice")));
+                Json body = Json.read(script.requests.get(script.requests.size() - 1).body.getBytes());
+                equal(text(body, "App"), "default");
+                String[] parts = text(body, "Payload").split("\\.");
+                equal(parts[0] + parts[2] + parts[3] + parts[7].length(), "sealpost-e2e1" + SENDER.id() + 152);
+                that(parts[7].startsWith(phone.id()), parts[7]);
+            }
+            equal(seen, List.of("[alice: first " + phone.id() + "] 1", "[alice: unapproved " + stranger.id() + "] 3"));
+            equal(script.requests.get(0).line, "GET /api/keys?to=username%3Aalice&app=default HTTP/1.1");
+        }
+    }
+
+    public static void nothingIsSentWithoutATrustedDeviceOrIfTheCallerObjects() throws Exception {
+        DeviceKey phone = device(ACCOUNT, 1000);
+        Notification notification = Notification.of("x").to(Notification.user("alice"));
+        try (Script script = new Script(keys("alice", phone), keys("alice", phone), keys("mallory", phone))) {
+            Client client = script.client();
+            Encryption careful = new Encryption(SENDER, new Pins(false), changes -> {});
+            NoTrustedDevice error = fails(NoTrustedDevice.class, () -> careful.send(client, notification));
+            equal(error.getMessage(), "there is no trusted device: [alice: unapproved " + phone.id() + "]");
+            Encryption objecting = new Encryption(SENDER, new Pins(), changes -> {
+                throw new IllegalStateException("no");
+            });
+            fails(IllegalStateException.class, () -> objecting.send(client, notification));
+            // Nobody's keys but alice's are hers.
+            equal(fails(Interference.class, () -> objecting.send(client, notification)).verdict, "unexpectedBody");
+            equal(script.requests.size(), 3);
+        }
+    }
+
+    public static void aLostDeviceGetsNothingWhateverIsListed() throws Exception {
+        DeviceKey phone = device(ACCOUNT, 1000);
+        DeviceKey tablet = device(ACCOUNT, 2000);
+        Pins pins = new Pins();
+        pins.check("alice", ACCOUNT, List.of(phone.text()));
+        pins.trust("alice", tablet);
+        pins.distrust("Alice", phone.id());
+        for (List<String> keys : List.of(List.of(tablet.text()), List.of(phone.text(), tablet.text()))) {
+            Pins.Checked checked = pins.check("alice", ACCOUNT, keys);
+            equal(checked.recipients.size() + checked.recipients.get(0).key.id() + checked.changes, 1 + tablet.id() + "[]");
+        }
+        fails(IllegalArgumentException.class, () -> pins.trust("alice", device("B".repeat(22), 1)));
+        fails(IllegalArgumentException.class, () -> pins.distrust("bob", phone.id()));
+        pins.forget("ALICE");
+        equal(pins.json(), "{}");
+    }
+
+    public static void malformedPinsAreRefused() throws Exception {
+        for (String json : List.of("", "[]", "{\"a\":7}", "{\"a\":{\"account\":\"x\",\"keys\":{\"k\":{\"signing\":\"x\",\"state\":\"trusted\"}}}}")) {
+            fails(IllegalArgumentException.class, () -> new Pins(json, true));
+        }
+    }
+
+    public static void aSendersKeySurvivesAsPem() throws Exception {
+        for (int count = 0; count < 50; count++) {
+            SenderKey key = SenderKey.generate();
+            SenderKey read = SenderKey.read("\n" + key.pem().replace("\n", "\r\n"));
+            equal(read.id() + read.text() + read.pem(), key.id() + key.text() + key.pem());
+        }
+        SenderKey other = SenderKey.generate();
+        String mixed = SENDER.pem().substring(0, 90) + other.pem().substring(90);
+        for (String pem : List.of("", "x", SENDER.pem().substring(1), SENDER.pem().replace("MIG", "MIH"), mixed)) {
+            fails(IllegalArgumentException.class, () -> SenderKey.read(pem));
+        }
+    }
+
+    public static void lengthsFallIntoClasses() {
+        int[][] classes = {{0, 256}, {255, 256}, {256, 512}, {4095, 4096}, {4096, 8192}, {8191, 8192}, {8192, 12288}};
+        for (int[] one : classes) equal(Encryption.padded(new byte[one[0]]).length, one[1]);
+    }
+
+    public static void aThousandDevicesShareAPayloadAndTheirContextsAreReused() throws Exception {
+        List<DeviceKey> keys = new ArrayList<>();
+        for (int number = 0; number < 1000; number++) keys.add(device(ACCOUNT, number));
+        Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
+        List<String> texts = new ArrayList<>();
+        for (int count = 0; count < 3; count++) {
+            long start = System.nanoTime();
+            texts.add(encryption.encrypt(Json.of("x"), recipients(keys), "default"));
+            System.out.println("a payload for 1,000 devices: " + (System.nanoTime() - start) / 1_000_000 + " ms");
+        }
+        String[] first = texts.get(0).split("\\.");
+        String[] second = texts.get(1).split("\\.");
+        equal(first[7].length(), 152_000);
+        equal(first[7].substring(0, 22 + 80), second[7].substring(0, 22 + 80));
+        that(!first[4].equals(second[4]) && !first[6].equals(second[6]), "each payload has a message and a key of its own");
+        keys.add(device(ACCOUNT, 1000));
+        IllegalArgumentException error =
+                fails(IllegalArgumentException.class, () -> encryption.encrypt(Json.of("x"), recipients(keys), "default"));
+        that(error.getMessage().contains("1 to 1000 devices, not 1001"), error.getMessage());
+        fails(IllegalArgumentException.class, () -> encryption.encrypt(Json.of("x"), List.of(), "default"));
+    }
+}

@@ -1,0 +1,39 @@
+internal import CurlHTTP
+
+/// The notification that Safari shows if the page's worker does not replace it: the declarative
+/// push message of the W3C Push API. It has constants and the id.
+package struct WebPushPlaceholder: Sendable, Hashable {
+    /// The longest `page`, in bytes.
+    package static let longestPage = 500
+
+    private let page: String
+    private let title: String
+    private let body: String
+
+    /// `page` is the page that a click opens; `{id}` in it stands for the notification's id. The
+    /// default of `title` is its host. `nil` unless it is an https URL.
+    package init?(page: String, title: String? = nil, body: String? = nil) {
+        guard page.utf8.count <= Self.longestPage, page.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
+        let address = Self.page(page, id: "0").prefix { $0 != "#" }
+        guard let url = OutboundURL(String(address)), url.isSecure else { return nil }
+        self.page = page
+        self.title = title ?? url.host
+        self.body = body ?? "New message. Open to read."
+    }
+
+    /// A message with `members` for the worker: Safari before 18.4 gives it the whole message,
+    /// later versions only `data`. The standard has `mutable` beside `notification`, and WebKit
+    /// has read it inside.
+    func message(id: String, members: String) -> String {
+        let notification = [
+            "\"title\":\(JSONText.quoted(self.title))", "\"body\":\(JSONText.quoted(self.body))",
+            "\"navigate\":\(JSONText.quoted(Self.page(self.page, id: id)))", "\"tag\":\"sealpost \(id)\"",
+            "\"mutable\":true", "\"data\":{\(members)}",
+        ].joined(separator: ",")
+        return "{\(members),\"web_push\":8030,\"mutable\":true,\"notification\":{\(notification)}}"
+    }
+
+    private static func page(_ page: String, id: String) -> String {
+        page.replacing("{id}", with: id)
+    }
+}

@@ -1,0 +1,236 @@
+package import Foundation
+package import PushCore
+
+/// A value that is decoded from a row of either database.
+package protocol StoredEntity {
+    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws
+}
+
+/// The parameter of a statement.
+package enum StoredValue: Sendable {
+    case integer(Int64?)
+    case text(String)
+    case bytes(Data)
+}
+
+/// A reader whose database runs its own statements for lists and entries.
+///
+/// The values of a statement and the decoding of its rows are here, once for all databases. Each
+/// statement has its parameters in the order in which its function names them.
+package protocol SharedReader: StoreReader {
+    var sealing: Sealing { get }
+
+    /// The decoded rows of a statement.
+    func all<Entity: StoredEntity>(_ sql: String, _ values: [StoredValue]) async throws(StoreError) -> [Entity]
+
+    static var anyUser: String { get }
+    static var usersAfter: String { get }
+    static var entryNamed: String { get }
+    static var codeInUse: String { get }
+    static var allTokens: String { get }
+    static var tokensOfOne: String { get }
+    static var registeredDevices: String { get }
+    static var registeredDevice: String { get }
+    static var moved: String { get }
+    static var allDevices: String { get }
+    static var devicesOfOne: String { get }
+    static var deviceOfID: String { get }
+    static var claims: String { get }
+    static var isThere: String { get }
+    static var isFanningOut: String { get }
+    static var deliveries: String { get }
+    static var deliveriesToUser: String { get }
+    static var counts: String { get }
+    static var failedPushes: String { get }
+    static var recipients: String { get }
+    static var times: String { get }
+    static var latestNotifications: String { get }
+}
+
+extension SharedReader {
+    private func exists(_ sql: String, _ values: [StoredValue] = []) async throws(StoreError) -> Bool {
+        let rows: [AnyRow] = try await self.all(sql, values)
+        return !rows.isEmpty
+    }
+
+    private func first<Entity: StoredEntity>(
+        _ sql: String,
+        _ value: StoredValue
+    ) async throws(StoreError) -> Entity? {
+        let rows: [Entity] = try await self.all(sql, [value])
+        return rows.first
+    }
+
+    // MARK: Accounts
+
+    package func hasUsers() async throws(StoreError) -> Bool { try await self.exists(Self.anyUser) }
+
+    package func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry] {
+        try await self.all(Self.usersAfter, [.bytes(last.map(self.sealing.index.hash) ?? Data()), .count(limit)])
+    }
+
+    package func userEntry(named name: Username) async throws(StoreError) -> UserEntry? {
+        try await self.first(Self.entryNamed, .bytes(self.sealing.index.hash(name)))
+    }
+
+    package func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool {
+        try await self.exists(Self.codeInUse, [.bytes(code.bytes), .date(now)])
+    }
+
+    package func tokens(
+        of user: Username?,
+        after last: TokenPrefix?,
+        limit: Int,
+        now: Date
+    ) async throws(StoreError) -> [TokenEntry] {
+        let values: [StoredValue] = [.date(now), .text(last?.description ?? ""), .count(limit)]
+        guard let user else { return try await self.all(Self.allTokens, values) }
+        return try await self.all(Self.tokensOfOne, values + [.bytes(self.sealing.index.hash(user))])
+    }
+
+    // MARK: Devices
+
+    package func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice] {
+        try await self.all(Self.registeredDevices, [.integer(user)])
+    }
+
+    package func device(
+        _ id: RegistrationID
+    ) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)? {
+        let found: OwnedDevice? = try await self.first(Self.registeredDevice, .text(id.description))
+        return found.map { ($0.owner, $0.device) }
+    }
+
+    package func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice] {
+        try await self.all(Self.moved, [.integer(user), .date(since)])
+    }
+
+    package func deviceEntries(
+        of user: Username?,
+        after last: DevicePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [DeviceEntry] {
+        let values: [StoredValue] = [.integer(last?.number ?? 0), .count(limit)]
+        guard let user else { return try await self.all(Self.allDevices, values) }
+        let created = last?.createdAt.milliseconds ?? .min
+        return try await self.all(
+            Self.devicesOfOne,
+            values + [.bytes(self.sealing.index.hash(user)), .integer(created)]
+        )
+    }
+
+    package func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry? {
+        try await self.first(Self.deviceOfID, .text(id.description))
+    }
+
+    package func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry] {
+        try await self.all(Self.claims, [.integer(user)])
+    }
+
+    // MARK: Notifications and their pushes
+
+    package func isThere(_ id: NotificationID, from sender: Int64?, now: Date) async throws(StoreError) -> Bool {
+        try await self.exists(Self.isThere, [.integer(id.rawValue), .date(now), .integer(sender)])
+    }
+
+    package func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool {
+        try await self.exists(Self.isFanningOut, [.integer(id.rawValue)])
+    }
+
+    package func deliveries(
+        of id: NotificationID,
+        after device: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [DeliveryEntry] {
+        try await self.all(Self.deliveries, [.integer(id.rawValue), .integer(device), .count(limit)])
+    }
+
+    package func deliveries(
+        of id: NotificationID,
+        toUser user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [DeliveryEntry] {
+        try await self.all(Self.deliveriesToUser, [.integer(id.rawValue), .integer(user), .count(limit)])
+    }
+
+    package func countDeliveries(
+        of id: NotificationID,
+        after device: Int64,
+        limit: Int
+    ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?) {
+        let rows: [StageCount] = try await self.all(
+            Self.counts,
+            [.integer(id.rawValue), .integer(device), .count(limit)]
+        )
+        let counts = Dictionary(rows.map { ($0.stage, $0.count) }) { first, _ in first }
+        return (counts, counts.values.reduce(0, +) < limit ? nil : rows.reduce(0) { max($0, $1.last) })
+    }
+
+    package func failedPushes(
+        since: Date,
+        before last: FailurePlace?,
+        limit: Int
+    ) async throws(StoreError) -> [FailedPush] {
+        let (at, id, device) = (last?.at.milliseconds ?? .max, last?.notification ?? .max, last?.device ?? .max)
+        return try await self.all(
+            Self.failedPushes,
+            [.date(since), .integer(at), .integer(id), .integer(device), .count(limit)]
+        )
+    }
+
+    package func recipients(
+        of id: NotificationID,
+        after user: Int64,
+        limit: Int
+    ) async throws(StoreError) -> [RecipientEntry] {
+        try await self.all(Self.recipients, [.integer(id.rawValue), .integer(user), .count(limit)])
+    }
+
+    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
+        try await self.first(Self.times, .integer(id.rawValue))
+    }
+
+    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes] {
+        try await self.all(Self.latestNotifications, [.integer(user), .count(limit)])
+    }
+}
+
+extension StoredValue {
+    fileprivate static func count(_ number: Int) -> StoredValue { .integer(Int64(number)) }
+    fileprivate static func date(_ date: Date) -> StoredValue { .integer(date.milliseconds) }
+}
+
+/// A row whose existence is the answer.
+private struct AnyRow: StoredEntity {
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
+}
+
+private struct OwnedDevice: StoredEntity {
+    let owner: DeviceOwner
+    let device: RegisteredDevice
+
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let device = try RegisteredDevice(row, sealing) else { return nil }
+        (self.owner, self.device) = (try DeviceOwner(row, sealing), device)
+    }
+}
+
+/// The number of pushes in a stage, and the last device among them.
+private struct StageCount: StoredEntity {
+    let stage: DeliveryStage
+    let count: Int
+    let last: Int64
+
+    private enum Column: Int32, SelectedColumn {
+        case stage, count, last
+
+        var sql: String { "\(self)" }
+    }
+
+    init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let stage = DeliveryStage(rawValue: try row.text(Column.stage)) else { return nil }
+        (self.stage, self.last) = (stage, try row.integer(Column.last))
+        self.count = Int(clamping: try row.integer(Column.count))
+    }
+}

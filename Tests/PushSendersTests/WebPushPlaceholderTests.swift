@@ -1,0 +1,70 @@
+import Foundation
+import PushCore
+import Testing
+
+@testable import PushSenders
+
+@Suite(.timeLimit(.minutes(5))) struct WebPushPlaceholderTests {
+    private func placeholder(_ page: String = "https://page.example/#/messages/{id}") throws -> WebPushPlaceholder {
+        try #require(WebPushPlaceholder(page: page, title: "The \"Clinic\"", body: "New message"))
+    }
+
+    private func text(_ push: Push, _ alerts: AlertPolicy = AlertPolicy()) throws -> String {
+        String(decoding: WebPushContent(alerts, placeholder: try self.placeholder()).text(of: push), as: UTF8.self)
+    }
+
+    /// W3C Push API, declarative push message.
+    @Test func aMessageHasConstantsAndTheIDAndNothingElse() throws {
+        #expect(
+            try self.text(Samples.push())
+                == #"{"secureId":"7","web_push":8030,"mutable":true,"notification":{"title":"The \"Clinic\"","#
+                + #""body":"New message","navigate":"https://page.example/#/messages/7","tag":"sealpost 7","#
+                + #""mutable":true,"data":{"secureId":"7"}}}"#
+        )
+    }
+
+    @Test func theWorkerGetsHintAndAlertInBothPlaces() throws {
+        let push = try Samples.push(alert: AlertSamples.badge, sharedBy: .random())
+        let json = try #require(
+            try JSONSerialization.jsonObject(with: Data(self.text(push, AlertSamples.policy).utf8)) as? [String: Any]
+        )
+        let notification = try #require(json["notification"] as? [String: Any])
+        for data in [json, try #require(notification["data"] as? [String: Any])] {
+            #expect(data["secureId"] as? String == "7")
+            #expect(data["accountHint"] as? String == push.accountHint.map { "\($0)" })
+            #expect((data["alert"] as? [String: Any])?["badge"] as? Int == 3)
+        }
+    }
+
+    @Test(arguments: [AlertPolicy(), AlertSamples.policy])
+    func everyMessageHasTheSameLength(alerts: AlertPolicy) throws {
+        let content = WebPushContent(alerts, placeholder: try self.placeholder("https://page.example/{id}/{id}"))
+        let longest = try Samples.push(
+            id: .max,
+            alert: alerts == AlertPolicy() ? nil : AlertSamples.appointment,
+            sharedBy: .random()
+        )
+        let text = content.text(of: longest)
+        #expect(String(decoding: text, as: UTF8.self).contains("APPOINTMENT_BODY") == (alerts != AlertPolicy()))
+        // The sample's badge has one digit, and one of the policy may have four.
+        #expect(content.paddedSize - text.count == (alerts == AlertPolicy() ? 0 : 6))
+    }
+
+    @Test(arguments: [
+        ("https://page.example", true), ("https://page.example:8443/a?b={id}&c=d", true),
+        ("https://page.example/#/messages/{id}", true), ("https://page.example/#m{id}", true),
+        ("http://page.example/", false), ("/messages", false), ("", false), ("https://", false),
+        ("https://page.example/{name}", false), ("https://{id}@page.example/", false),
+        ("https://page.example/#\n", false), ("https://page.example/\u{E9}", false),
+        ("https://page.example/" + String(repeating: "a", count: WebPushPlaceholder.longestPage - 21), true),
+        ("https://page.example/" + String(repeating: "a", count: WebPushPlaceholder.longestPage - 20), false),
+    ])
+    func thePageIsAnAddressOverHTTPS(page: String, isValid: Bool) {
+        #expect((WebPushPlaceholder(page: page) != nil) == isValid)
+    }
+
+    @Test func theTitleIsThePagesHostByDefault() throws {
+        let message = try #require(WebPushPlaceholder(page: "https://page.example/a")).message(id: "7", members: "")
+        #expect(message.contains(#""title":"page.example","body":"New message. Open to read.","#))
+    }
+}

@@ -1,0 +1,74 @@
+"""Tests the client for browsers in Firefox, with a real Web Push: the server encrypts, the browser decrypts, and its worker fetches.
+
+The push service is simulated, with Mozilla's protocol; the pages, the proxy-free API and the worker are those of `web-client`.
+It fails
+
+- if a push does not show the sent text, or one of two tabs does not have it;
+- if two tabs use more than one event stream;
+- if the client does not open a database again that the browser has closed, or two commits on one revision both succeed;
+- if another VAPID key, or a permission that was taken back, is not noticed;
+- if a signed-out page or its worker has anything left.
+"""
+
+import json
+import tempfile
+import time
+
+from sealpost_e2e import api, firefox, processes
+from sealpost_e2e.programs import web_client
+from sealpost_e2e.programs.web_client import Wrong
+
+SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({title, body}) => `${title}: ${body}`))"
+CREATED, GONE = (b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status for status in (b"201 Created", b"410 Gone"))
+
+
+def add_options(parser):
+    parser.add_argument("--firefox", default="firefox-esr", help="the browser (firefox-esr)")
+
+
+def run(options):
+    with web_client.Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+        service = firefox.PushService(f"https://localhost:{site.service.port}/push/")
+        site.service.answer = lambda request, _: CREATED if service.deliver(request) else GONE
+        site.serve()
+        try:
+            with firefox.Firefox(profile, service, options.firefox) as browser:
+                times = go_through(browser, site)
+        except Wrong as wrong:
+            raise SystemExit(f"firefox: {wrong}") from None
+        processes.terminate(site.daemon)
+    print(f"{len(times)} pushes were shown {min(times):.2f} to {max(times):.2f} s after their posts; another key and a permission were noticed")
+
+
+def go_through(browser, site):
+    ask, origin, times = browser.evaluate, site.tabs, []
+
+    def receive(text):
+        start = time.monotonic()
+        site.post({"Payload": text}, credentials=api.basic("anna"))
+        processes.wait_until(lambda: f"Clinic: {text}" in ask(SHOWN), 20, f"the notification {text!r}")
+        times.append(time.monotonic() - start)
+
+    def permit(is_allowed):
+        principal = f"Services.scriptSecurityManager.createContentPrincipalFromOrigin({json.dumps(origin)})"
+        ask(f"Services.perms.addFromPrincipal({principal}, 'desktop-notification', Ci.nsIPermissionManager.{'ALLOW' if is_allowed else 'DENY'}_ACTION)", "chrome")
+
+    first = browser.open(origin + "/plain.html")
+    permit(True)
+    web_client.change_key_and_permission(ask, site, "", permit, receive)
+    if left := ask(SHOWN):
+        raise Wrong(f"after signing out, these notifications are shown: {left}")
+    web_client.try_store(ask)
+    ask(web_client.RENEWING % site.names())
+    tabs = first, browser.open(origin + "/plain.html")
+    for tab in tabs:
+        browser.switch(tab)
+        ask(web_client.LISTENING % site.names())
+    processes.wait_until(lambda: "/api/stream" in site.page.asked, 20, "a stream")
+    site.post({"Payload": "to both tabs"})
+    for tab in tabs:
+        browser.switch(tab)
+        processes.wait_until(lambda: ask("heard.includes('to both tabs')"), 20, "an event in each tab")
+    if (count := site.page.asked.count("/api/stream")) != 1:
+        raise Wrong(f"two tabs have opened {count} streams")
+    return times
