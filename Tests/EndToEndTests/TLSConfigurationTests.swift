@@ -153,7 +153,7 @@ import Testing
         try self.files.configure(tls)
         let ended = try await Daemon.run(["serve", "--config", "sealpost.yaml"], in: self.files.folder)
         #expect(ended.code == 78)
-        #expect(ended.errors.hasPrefix("sealpost: \(message)"), "\(ended.errors)")
+        #expect(ended.errors.hasPrefix("sealpost: sealpost.yaml:1: \(message)"), "\(ended.errors)")
     }
 
     @Test(arguments: [(-7200...(-3600), "cert.pem has expired"), (3600...7200, "cert.pem is not valid before")])
