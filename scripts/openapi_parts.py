@@ -531,7 +531,7 @@ SCHEMAS = {
         "type": "string", "pattern": NAME,
         "description": "The name of a user; compared without case.", "examples": ["alice"],
     },
-    "Role": {"enum": ["device", "viewer", "publisher", "admin"], "description": "The rights of a user. A `viewer` sees what administrators see, without payloads, handles and tokens."},
+    "Role": {"enum": ["device", "viewer", "publisher", "admin"], "description": "The rights of a user. A `viewer` sees what administrators see of its apps, without payloads, handles and tokens."},
     "Scopes": either(
         "array", minItems=1, items={"enum": SCOPES},
         description="The rights of the token, among those of the user's role. Default: `fetch`, `send` and `register`; a request must name the others.",

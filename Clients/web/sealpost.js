@@ -1900,8 +1900,10 @@ export class PushClient {
    * token, and whether the order is stored.
    */
   async #endHere() {
-    let ending = null, draft = null;
+    let ending = null, draft = null, isAbandoned = false;
     const end = async made => {
+      // A change that was too slow must not end a later session.
+      if (isAbandoned) throw new PushClientError('unavailable', 'The browser has deleted the database.');
       const settings = await this.#storedSettings(made);
       ending = await this.#endSession(made, settings);
       made.writeClear('settings', {...settings, account: null});
@@ -1913,6 +1915,7 @@ export class PushClient {
       return {ending, isStored: true};
     } catch {
       // The disk is full, or the database is broken. Deleting needs no space, and frees some.
+      isAbandoned = true;
     }
     await limited(this.#store.removeAll()).catch(cause => {
       throw new PushClientError('unavailable', 'The browser cannot delete the stored data.', {cause});
@@ -2830,14 +2833,13 @@ export class PushClient {
   async #opened(page) {
     if (!this.#settings.endToEnd) return page;
     const {senders, isRequired} = this.#settings.endToEnd, device = await this.#deviceKeys();
-    const app = this.#app, now = this.#now() / 1000, messages = [];
+    const app = this.#app, now = this.#now() / 1000;
     const open = async item => {
       if (!item.hasPayload) return item;
       try {
         if (!device && String(item.payload).startsWith('sealpost-e2e.')) throw new UnreadableError('notForThisDevice');
         const {json, message, sentAt} = await openPayload(item.payload, {device, senders, app, now});
-        messages.push({id: item.id, message, sentAt});
-        return {...item, payload: JSON.parse(json), message};
+        return {...item, payload: JSON.parse(json), message, sentAt};
       } catch (error) {
         if (error instanceof SyntaxError) return {...withoutPayload(item), unreadable: 'malformed'};
         if (!(error instanceof UnreadableError)) throw error;
@@ -2845,6 +2847,8 @@ export class PushClient {
       }
     };
     const items = await Promise.all(page.items.map(async ({item, ...rest}) => ({item: await open(item), ...rest})));
+    // In the order of the page, whichever was decrypted first.
+    const messages = items.map(({item}) => item).filter(({message}) => message !== undefined);
     if (messages.length === 0) return {...page, items};
     let seen;
     await this.#change(async draft => {
@@ -2853,7 +2857,7 @@ export class PushClient {
       for (const {id, message, sentAt} of messages) seen[message] ??= {id, sentAt};
       draft.write('messages', seen);
     });
-    const check = ({message, ...item}) =>
+    const check = ({message, sentAt, ...item}) =>
       message === undefined || seen[message].id === item.id ? item : {...withoutPayload(item), unreadable: 'replayed'};
     return {...page, items: items.map(({item, ...rest}) => ({item: check(item), ...rest}))};
   }

@@ -82,6 +82,7 @@ package final class PushServer: Responder {
             settings.platforms.compactMap { name, rule in rule.receiver.map { (name.description, $0) } }
         ) { first, _ in first }
         let forwarding = UntrustedForwarding(logger: logger)
+        let scope = AppScope(settings)
         let handlers: [any Handler] = [
             FetchHandler(store: store, visible: visible, bodies: bodies, history: history),
             PostHandler(poster: poster, idempotency: idempotency, settings: settings),
@@ -111,14 +112,14 @@ package final class PushServer: Responder {
             DeletionHandler(store: store, visible: visible, bodies: bodies, looks: looks),
             DeliveryReportHandler(reports: reports, visible: visible),
             RecipientHandler(reports: reports, visible: visible),
-            FailureHandler(reports: reports),
+            FailureHandler(reports: reports, scope: scope),
             SinglePushHandler(store: store, visible: visible, workIsWaiting: workIsWaiting),
-            EventHandler(reports: reports, isOn: settings.events != .off),
+            EventHandler(reports: reports, isOn: settings.events != .off, scope: scope),
             RegistrationHandler(store: store, settings: settings, ids: ids, workIsWaiting: workIsWaiting),
             TopicHandler(store: store, tags: settings.tags),
             DeviceKeyHandler(store: store, accounts: authenticator.accounts, settings: settings),
             DeviceTestHandler(poster: poster, settlements: settlements, daemon: daemon, platforms: platforms),
-            DeviceAdministrationHandler(store: store, reports: reports),
+            DeviceAdministrationHandler(store: store, reports: reports, scope: scope),
             WebPushKeyHandler(settings: settings),
             StreamHandler(
                 store: store,
@@ -148,7 +149,7 @@ package final class PushServer: Responder {
             UserTagHandler(store: store),
             EnrolmentHandler(store: store, authenticator: authenticator, lifetime: settings.sessionLifetime),
             SetupHandler(store: store, reports: reports, authenticator: authenticator, code: setup),
-            AuditHandler(reports: reports),
+            AuditHandler(reports: reports, scope: scope),
             MetricHandler(
                 store: store,
                 vault: store.vault,
@@ -164,13 +165,15 @@ package final class PushServer: Responder {
                 platforms: platforms,
                 history: history,
                 troubles: { troubles() + warnings() },
-                startedAt: startedAt
+                startedAt: startedAt,
+                scope: scope
             ),
             DiagnosisHandler(
                 reports: reports,
                 daemon: daemon,
                 platforms: platforms,
-                receivers: receivers
+                receivers: receivers,
+                scope: scope
             ),
             LaneHandler(daemon: daemon, logger: logger),
             ConsoleHandler(),

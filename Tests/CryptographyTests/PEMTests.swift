@@ -87,6 +87,25 @@ import Testing
         #expect(body.suffix(65) == key.publicKey.x963Representation)
     }
 
+    /// RFC 7468 has 64 characters on a line; tools and secret stores write others.
+    @Test(arguments: [
+        ("\n", 100_000), ("\n", 76), ("\r\n", 64), (" \n", 64), ("\n", 1),
+    ])
+    func linesOfAnyLengthAreRead(end: String, length: Int) throws {
+        func wrapped(_ pem: String) throws -> String {
+            let lines = pem.split(separator: "\n")
+            let body = Array(lines.dropFirst().dropLast().joined())
+            let parts = stride(from: 0, to: body.count, by: length).map { String(body[$0...].prefix(length)) }
+            return try ([String(#require(lines.first))] + parts + [String(#require(lines.last))]).joined(separator: end)
+        }
+        let key = P256.Signing.PrivateKey()
+        let read = try P256.Signing.PrivateKey(pemRepresentation: wrapped(key.pemRepresentation))
+        #expect(read.rawRepresentation == key.rawRepresentation)
+        let rsa = try RSA.Signing.PrivateKey(pemRepresentation: Self.text("PEM_Serialization/rsa_private_key.pem"))
+        let other = try RSA.Signing.PrivateKey(pemRepresentation: wrapped(rsa.pemRepresentation))
+        #expect(other.pemRepresentation == rsa.pemRepresentation)
+    }
+
     static func pem(_ der: Data) -> String {
         "-----BEGIN PRIVATE KEY-----\n\(der.base64EncodedString(options: .lineLength64Characters))\n"
             + "-----END PRIVATE KEY-----\n"

@@ -1,9 +1,10 @@
 """Reads exports of spans with OpenTelemetry's own classes for the JSON encoding of OTLP.
 
-Reads JSON lines with a `body` in base64; writes a line of JSON for each: its `spans`, or the `fault` if it is no export.
+Reads JSON lines with a compressed or plain `body` in base64; writes a line of JSON for each: its `spans` and `text`, or the `fault` if it is no export.
 """
 
 import base64
+import gzip
 import json
 import sys
 
@@ -20,7 +21,8 @@ def attributes(list):
 
 
 def verdict(question):
-    text = base64.b64decode(question["body"]).decode()
+    body = base64.b64decode(question["body"])
+    text = (gzip.decompress(body) if body.startswith(b"\x1f\x8b") else body).decode()
     request = ExportTraceServiceRequest.from_json(text)
     spans = []
     for resource in request.resource_spans:
@@ -35,7 +37,7 @@ def verdict(question):
                     "status": int(span.status.code), "attributes": attributes(span.attributes),
                     "service": attributes(resource.resource.attributes)["service.name"],
                 })
-    return {"spans": spans}
+    return {"spans": spans, "text": text}
 
 
 def main(source, target):

@@ -88,7 +88,14 @@ import Testing
         #expect(try await send("old", at: now - 1000) == 401)
         #expect(try await send("forged", at: now, signedFor: "another") == 401)
         #expect(try await send("claim", at: now, #"{"confirmation":"c0de","handle":"abcd"}"#) == 204)
+        // `events.webhook` may name the same receiver.
+        let event = """
+            {"Number":1,"At":"2026-11-29T08:00:00Z","Kind":"failed","Notification":7,"Device":null,"User":"alice",\
+            "App":"default","Platform":"apns","Reason":"BadDeviceToken"}
+            """
+        let events = #"{"type":"sealpost.events","timestamp":"2026-11-29T08:00:00Z","data":{"Events":[\#(event)]}}"#
+        #expect(try await send("events", at: now, events) == 204)
         receiver.signal(SIGTERM)
-        #expect(await receiver.end().output == "wake abcd for 7\ntell abcd the code c0de\n")
+        #expect(await receiver.end().output == "wake abcd for 7\ntell abcd the code c0de\nfailed 7\n")
     }
 }

@@ -58,7 +58,7 @@ import Testing
         // Times that expire nothing: logs, certificates, the timeout of a lock, a demonstration,
         // the times of a key and of a span.
         "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
-        "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanRecorder.swift",
+        "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanExport.swift", "SpanRecorder.swift",
     ]
 
     @Test func onlyFewSourcesReadTheMachinesClock() throws {

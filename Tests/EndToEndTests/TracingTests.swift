@@ -40,15 +40,19 @@ import Testing
         }
 
         var spans: [Span]?
+        /// The document without its compression.
+        var text: String?
         var fault: String?
     }
 
     /// All spans of these exports. Throws if one of them is not as OTLP has it.
     private func spans(in bodies: [[UInt8]]) async throws -> [Verdict.Span] {
+        try await self.verdicts(on: bodies).flatMap { try #require($0.spans, "\($0.fault ?? "")") }
+    }
+
+    private func verdicts(on bodies: [[UInt8]]) async throws -> [Verdict] {
         let questions = bodies.map { Question(body: Data($0).base64EncodedString()) }
-        return try await Oracle.answers(of: "otlp_oracle.py", to: questions, as: Verdict.self).flatMap { verdict in
-            try #require(verdict.spans, "\(verdict.fault ?? "")")
-        }
+        return try await Oracle.answers(of: "otlp_oracle.py", to: questions, as: Verdict.self)
     }
 
     // MARK: The whole product
@@ -74,16 +78,17 @@ import Testing
                 return id
             }
         }
-        let bodies = collector.bodies
-        let spans = try await self.spans(in: bodies)
+        let verdicts = try await self.verdicts(on: collector.bodies)
+        let spans = try verdicts.flatMap { try #require($0.spans, "\($0.fault ?? "")") }
         #expect(spans.map(\.name).sorted() == ["POST /api/notifications", "commit", "push apns"])
         #expect(spans.allSatisfy { $0.trace == trace && $0.service == "sealpost" && $0.status == 0 })
         #expect(spans.allSatisfy { $0.nanoseconds >= 0 })
         let request = try #require(spans.first { $0.kind == "SERVER" })
         #expect(request.parent == "00f067aa0ba902b7")
         #expect(spans.filter { $0.kind == "CLIENT" }.map(\.parent) == [request.span, request.span])
+        let texts = try verdicts.map { try #require($0.text) }
         for canary in ["canary", handle, "alice", "boss", device, Stack.password] {
-            #expect(!bodies.contains { String(decoding: $0, as: UTF8.self).contains(canary) }, "\(canary)")
+            #expect(!texts.contains { $0.contains(canary) }, "\(canary)")
         }
     }
 
@@ -172,20 +177,102 @@ import Testing
         #expect(sizes == [5, 5] && recorder.dropped == 5 && log.count == 1)
     }
 
-    @Test(arguments: [(200, 1, 0), (503, 2, 5), (400, 1, 5)])
-    func theStatusDecidesWhetherSpansAreSentAgain(status: Int, calls: Int, dropped: Int) async throws {
-        let collector = Collector(status: status)
+    /// Shutdown ends the delays, but not one that the collector has chosen.
+    @Test(arguments: [
+        (200, nil, 1, 0), (503, nil, 2, 5), (400, nil, 1, 5), (401, nil, 1, 5), (429, nil, 2, 5), (429, "0", 2, 5),
+        (429, "60", 1, 5), (503, "60", 1, 5),
+    ])
+    func theStatusDecidesWhetherSpansAreSentAgain(status: Int, delay: String?, calls: Int, dropped: Int) async throws {
+        let collector = Collector(status: status, delay: delay)
         let recorder = SpanRecorder(sampling: 1)
         try self.fill(recorder, 5)
+        let log = try await self.export(recorder, to: collector) { _ in
+            try await eventually { !collector.bodies.isEmpty }
+        }
+        #expect(collector.bodies.count == calls && recorder.dropped == dropped)
+        #expect(log.count == (status == 200 ? 0 : 1) && log.allSatisfy { $0.contains("status \(status)") }, "\(log)")
+    }
+
+    /// A full batch of new spans ends other waits.
+    @Test func newSpansDoNotShortenTheCollectorsDelay() async throws {
+        let collector = Collector(status: 429, delay: "3600")
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 1)
+        _ = try await self.export(recorder, to: collector) { _ in
+            try await eventually { !collector.bodies.isEmpty }
+            try self.fill(recorder, SpanRecorder.batch)
+        }
+        #expect(collector.bodies.count == 1)
+    }
+
+    /// Requests record spans at any pace; the collector never answers them.
+    @Test func aSlowCollectorFillsTheQueueAndDelaysNothing() async throws {
+        let collector = Collector(waits: true)
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 1)
+        _ = try await self.export(recorder, to: collector) { _ in
+            try await eventually { !collector.bodies.isEmpty }
+            try self.fill(recorder, SpanRecorder.limit + 7)
+            #expect(recorder.dropped == 7)
+            collector.answer()
+        }
+        #expect(recorder.dropped == 7 && collector.bodies.count == 1 + SpanRecorder.limit / SpanRecorder.batch)
+    }
+
+    @Test func anExportIsCompressedAndHasTheHeadersOfTheFile() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.file("headers")
+        @Sendable func write(_ text: String) throws {
+            try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+            #expect(chmod(file, 0o600) == 0)
+        }
+        try write("api-key=canary%2C1\nAuthorization = Basic YTpi==\n")
+        let collector = Collector()
+        let recorder = SpanRecorder(sampling: 1)
+        try self.fill(recorder, 1)
+        let log = try await self.export(recorder, to: collector) {
+            $0.headersFile = file
+        } _: { _ in
+            try await eventually { collector.bodies.count == 1 }
+            // The file is read again for the next export.
+            try write("canary2")
+            try self.fill(recorder, SpanRecorder.batch)
+        }
+        let fields = try #require(collector.fields.first)
+        #expect(fields["api-key"] == "canary,1" && fields["authorization"] == "Basic YTpi==")
+        #expect(fields["content-encoding"] == "gzip" && fields["content-type"] == "application/json")
+        #expect(try await self.spans(in: collector.bodies).count == 1)
+        #expect(log.contains { $0.contains("tracing.headersFile") }, "\(log)")
+        #expect(!log.contains { $0.contains("canary") }, "\(log)")
+    }
+
+    /// Runs an export to this collector until `body` returns, which gets the log.
+    private func export(
+        _ recorder: SpanRecorder,
+        to collector: Collector,
+        _ change: @escaping @Sendable (inout Configuration.Tracing) -> Void = { _ in },
+        _ body: @escaping @Sendable (LogRecorder) async throws -> Void
+    ) async throws -> [String] {
+        let log = LogRecorder()
         try await collector.whileRunning { url in
             let loop = try EventLoop(index: 0)
             defer { loop.stop() }
-            let export = try SpanExport(Configuration.Tracing(url: url), recorder, on: loop)
-            let service = export.makeService(logger: Logger(label: "test") { _ in LogRecorder() })
-            try await self.run(service) { try await eventually { !collector.bodies.isEmpty } }
+            var configuration = Configuration.Tracing(url: url)
+            change(&configuration)
+            let export = try SpanExport(configuration, recorder, on: loop)
+            try await self.run(export.makeService(logger: Logger(label: "test") { _ in log })) { try await body(log) }
             await export.close()
         }
-        #expect(collector.bodies.count == calls && recorder.dropped == dropped)
+        return log.lines
+    }
+
+    @Test(arguments: [
+        ("api-key=x", ["api-key: x"]), ("a=1,b=%20%2C%25", ["a: 1", "b:  ,%"]), (" a = b=c== ,\n\r\n", ["a: b=c=="]),
+        ("", []), ("a", nil), ("a=", nil), ("=b", nil), ("a b=c", nil), ("a=%0D%0Ab: c", nil), ("a=%zz", nil),
+        ("a=\u{e9}", nil), ("a:b=c", nil), ("Host=x", nil), ("content-length=1", nil),
+    ])
+    func headersAreReadAsOpenTelemetryHasThem(text: String, lines: [String]?) {
+        #expect(CollectorHeaders.read(text)?.map { "\($0.name): \($0.value)" } == lines)
     }
 
     // MARK: The configuration
@@ -217,6 +304,11 @@ import Testing
                 ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a:4318", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"],
                 "http://a:4318/v1/traces", nil
             ),
+            (
+                ["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a", "OTEL_EXPORTER_OTLP_HEADERS": "canary"],
+                nil, "OTEL_EXPORTER_OTLP_HEADERS must have pairs such as api-key=value"
+            ),
+            (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a/?b=c"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
             // A variable for all programs must not end the start of this one.
             (["OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
         ] as [([String: String], String?, String?)]
@@ -230,7 +322,19 @@ import Testing
         #expect(configuration.tracing?.url.text == url)
         #expect((configuration.tracingFault == nil) == (fault == nil))
         if let fault { #expect(configuration.tracingFault?.contains(fault) == true) }
+        #expect(configuration.tracingFault?.contains("canary") != true)
         if let tracing = configuration.tracing { #expect(tracing.every == 100 && tracing.service == "sealpost") }
+    }
+
+    /// They are secrets of the collector that the other variables name.
+    @Test(arguments: [
+        (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"], ["own"]), (["SEALPOST_TRACING_ENDPOINT": "http://a"], []),
+    ])
+    func headersOfAVariableGoToTheCollectorOfAVariable(environment: [String: String], values: [String]) throws {
+        let headers = ["OTEL_EXPORTER_OTLP_HEADERS": "a=general", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "a=own"]
+        let environment = environment.merging(headers) { $1 }
+        let tracing = try #require(try Configuration.load(file: nil, environment: environment).tracing)
+        #expect(tracing.headers.exposed.map(\.value) == values)
     }
 
     @Test func everyKeyIsRead() throws {
@@ -238,10 +342,14 @@ import Testing
             file: nil,
             environment: [
                 "SEALPOST_TRACING_ENDPOINT": "https://a", "SEALPOST_TRACING_REQUESTS": "0",
-                "SEALPOST_TRACING_CAFILE": "ca.pem", "OTEL_SERVICE_NAME": "push",
+                "SEALPOST_TRACING_CAFILE": "ca.pem", "SEALPOST_TRACING_HEADERSFILE": "key",
+                "OTEL_SERVICE_NAME": "push",
             ]
         ).tracing
-        #expect(tracing?.every == 0 && tracing?.caFile == "ca.pem" && tracing?.service == "push")
+        #expect(
+            tracing?.every == 0 && tracing?.caFile == "ca.pem" && tracing?.headersFile == "key"
+                && tracing?.service == "push"
+        )
         #expect {
             try Configuration.load(file: nil, environment: ["SEALPOST_TRACING_ENDPOINT": "a:4318"])
         } throws: {
@@ -250,23 +358,40 @@ import Testing
     }
 }
 
-/// A collector that keeps the bodies of all exports, and answers each with the same status.
+/// A collector that keeps all exports, and answers each with the same status.
 private final class Collector: Responder {
-    private let status: HTTPResponse.Status
-    private let taken = Mutex<[[UInt8]]>([])
+    private let response: Response
+    private let taken = Mutex<[(fields: [String: String], body: [UInt8])]>([])
+    /// Lets answers wait until `answer()`.
+    private let gate: AsyncStream<Void>
+    private let opener: AsyncStream<Void>.Continuation
 
-    init(status: Int = 200) {
-        self.status = .init(code: status)
+    init(status: Int = 200, delay: String? = nil, waits: Bool = false) {
+        var response = Response(status: .init(code: status), body: Array("{}".utf8))
+        if let delay { response.fields[.retryAfter] = delay }
+        self.response = response
+        (self.gate, self.opener) = AsyncStream.makeStream()
+        if !waits { self.opener.finish() }
     }
 
-    var bodies: [[UInt8]] { self.taken.withLock { $0 } }
+    var bodies: [[UInt8]] { self.taken.withLock { $0.map(\.body) } }
+    /// The fields of each export that the tests look at.
+    var fields: [[String: String]] { self.taken.withLock { $0.map(\.fields) } }
+
+    func answer() {
+        self.opener.finish()
+    }
 
     func respond(to request: Request) -> Reply {
-        .later {
+        let names = ["api-key", "authorization", "content-encoding", "content-type"]
+        let found = names.map { name in (name, HTTPField.Name(name).flatMap { request.head[$0] } ?? "") }
+        let fields = Dictionary(uniqueKeysWithValues: found)
+        return .later {
             do {
                 let body = try await request.body.collect()
-                self.taken.withLock { $0.append(body) }
-                return Response(status: self.status, body: Array("{}".utf8))
+                self.taken.withLock { $0.append((fields, body)) }
+                for await _ in self.gate {}
+                return self.response
             } catch {
                 return Response(status: .badRequest)
             }

@@ -50,6 +50,10 @@ import Testing
         }
     }
 
+    @Test func eightIssuersHave48Tokens() {
+        #expect(Self.shapes.count == 8 && Self.shapes.map { $0.accepted.count + $0.refused.count }.reduce(0, +) == 48)
+    }
+
     @Test(arguments: shapes) func documentedTokensAreAcceptedOrRefused(shape: Shape) async throws {
         let storage = try StoreFixture(options: .withEvents)
         let (old, new) = try (

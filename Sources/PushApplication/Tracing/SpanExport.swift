@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import PushCore
 import PushDelivery
+import PushSenders
 import PushServer
 import Reactor
 import ServiceLifecycle
@@ -10,14 +11,15 @@ import ServiceLifecycle
 /// The configured collector of spans, and the service that exports to it.
 struct SpanExport: Sendable {
     let recorder: SpanRecorder
-    private let url: OutboundURL
+    private let configuration: Configuration.Tracing
     private let client: HTTPClient
     private let document: SpanDocument
 
-    /// Throws `ConfigurationError` if the file with the collector's authorities cannot be read.
+    /// Throws `ConfigurationError` if the file with the collector's authorities, or with the
+    /// header lines, cannot be read.
     init(_ configuration: Configuration.Tracing, _ recorder: SpanRecorder, on loop: EventLoop) throws {
         self.recorder = recorder
-        self.url = configuration.url
+        self.configuration = configuration
         self.document = SpanDocument(
             service: configuration.service,
             version: Version.current,
@@ -35,6 +37,18 @@ struct SpanExport: Sendable {
         } catch {
             throw ConfigurationError("tracing.caFile: \(error)")
         }
+        _ = try self.headers()
+    }
+
+    /// The header lines of an export. The file is read for each, so a replaced key is in use at
+    /// once.
+    private func headers() throws -> [OutboundRequest.Header] {
+        guard let file = self.configuration.headersFile else { return self.configuration.headers.exposed }
+        let key = "tracing.headersFile"
+        guard let headers = CollectorHeaders.read(try SecretFile.text(of: file, key: key)) else {
+            throw ConfigurationError("\(key): \(file) \(CollectorHeaders.form)")
+        }
+        return headers
     }
 
     var sample: MetricSample { MetricSample(.spansDropped, [:], Double(self.recorder.dropped)) }
@@ -49,18 +63,26 @@ struct SpanExport: Sendable {
     }
 
     private func send(_ spans: [Span]) async -> SpanExportService.Answer {
-        let request = OutboundRequest(
-            .post,
-            self.url,
-            headers: [.init("content-type", "application/json")],
-            body: self.document.body(of: spans),
-            timeout: .seconds(Task.isShuttingDownGracefully ? 2 : 10)
-        )
-        do throws(OutboundError) {
-            switch try await self.client.send(request).status {
+        let plain = self.document.body(of: spans)
+        let packed = Gzip.compress(plain, nameLength: 0)
+        do {
+            var headers = try self.headers()
+            headers.append(OutboundRequest.Header("content-type", "application/json"))
+            if packed != nil { headers.append(OutboundRequest.Header("content-encoding", "gzip")) }
+            let request = OutboundRequest(
+                .post,
+                self.configuration.url,
+                headers: headers,
+                body: packed ?? plain,
+                timeout: .seconds(Task.isShuttingDownGracefully ? 2 : 10)
+            )
+            let response = try await self.client.send(request)
+            switch response.status {
             case 200...299: return .accepted
             // OTLP's specification lists the answers after which a client may send the same again.
-            case let status where [429, 502, 503, 504].contains(status): return .unavailable("status \(status)")
+            case let status where [429, 502, 503, 504].contains(status):
+                let delay = RetryAfter.duration(response.header("retry-after"), now: Date())
+                return .unavailable("status \(status)", delay: delay)
             case let status: return .refused("status \(status)")
             }
         } catch {
@@ -77,8 +99,8 @@ struct SpanExport: Sendable {
 struct SpanExportService: Service {
     enum Answer: Sendable {
         case accepted
-        /// The collector may accept the same spans later.
-        case unavailable(String)
+        /// The collector may accept the same spans later, after the delay that it has chosen.
+        case unavailable(String, delay: Duration? = nil)
         /// The collector will never accept these spans.
         case refused(String)
     }
@@ -97,18 +119,33 @@ struct SpanExportService: Service {
             var failures = 0
             var batch: [Span] = []
             while true {
-                let isLast = Task.isShuttingDownGracefully || Task.isCancelled
+                let isLast = Self.isEnding
                 let end = ContinuousClock.now + Self.lastExports
+                var delay: Duration?
                 repeat {
                     if batch.isEmpty { batch = self.recorder.take() }
                     if batch.isEmpty { break }
-                    self.note(await self.send(batch), of: &batch, &failures)
+                    let answer = await self.send(batch)
+                    self.note(answer, of: &batch, &failures)
+                    if case .unavailable(_, let chosen) = answer { delay = chosen }
                 } while failures == 0 && (!isLast || ContinuousClock.now < end)
                 if isLast { return self.recorder.countDropped(batch.count) }
-                let wait = min(Self.interval * (1 << min(failures, 4)), Self.longestDelay)
-                await self.recorder.signal.wait(atMost: wait)
+                let backoff = min(Self.interval * (1 << min(failures, 4)), Self.longestDelay)
+                await self.wait(max(backoff, delay ?? backoff), wakesEarly: failures == 0)
+                // The collector has chosen when it takes the next export, so this one is lost.
+                if delay != nil, Self.isEnding { return self.recorder.countDropped(batch.count) }
             }
         }
+    }
+
+    private static var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
+
+    /// Waits until shutdown at most; a full batch ends the wait early if that is allowed.
+    private func wait(_ duration: Duration, wakesEarly: Bool) async {
+        let end = ContinuousClock.now + duration
+        repeat {
+            await self.recorder.signal.wait(atMost: end - ContinuousClock.now)
+        } while !wakesEarly && ContinuousClock.now < end && !Self.isEnding
     }
 
     /// Empties the batch, unless it is sent again.
@@ -118,7 +155,7 @@ struct SpanExportService: Service {
             if failures > 0 { self.logger.info("spans exported again") }
             failures = 0
             batch = []
-        case .unavailable(let reason):
+        case .unavailable(let reason, _):
             if failures == 0 {
                 self.logger.warning("spans not exported; they are kept for a retry", metadata: ["reason": "\(reason)"])
             }
@@ -126,7 +163,7 @@ struct SpanExportService: Service {
         case .refused(let reason):
             if failures == 0 {
                 self.logger.warning(
-                    "spans refused and dropped; see tracing.endpoint",
+                    "spans refused and dropped; see tracing.endpoint and tracing.headersFile",
                     metadata: ["reason": "\(reason)"]
                 )
             }

@@ -1,9 +1,9 @@
 internal import Bytes
 internal import CivilTime
-internal import Foundation
+package import Foundation
 
 /// The `Retry-After` field, RFC 9110 section 10.2.3: seconds or an HTTP-date.
-enum RetryAfter {
+package enum RetryAfter {
     /// The longest accepted wait; a longer one is shortened to it.
     static let longest = Duration.seconds(3600)
 
@@ -11,7 +11,7 @@ enum RetryAfter {
     ///
     /// Some servers send 0 for as long as they are overloaded. A lane that obeyed would call them
     /// again at once, as fast as they answer; without the field, its own backoff applies.
-    static func duration(_ text: String?, now: Date) -> Duration? {
+    package static func duration(_ text: String?, now: Date) -> Duration? {
         guard let text else { return nil }
         if text.utf8.allSatisfy(\.isDigit), !text.isEmpty {
             // More digits than `Int64` holds count as the longest wait.

@@ -79,20 +79,30 @@ struct UserHandler: Handler {
         let query = try Query(context.request.head.query)
         let last = try query.start({ Username($0) }, older: "after", "a user name")
         let size = try query.limit
-        let users = try await self.reports.run { try await $0.users(after: last, limit: size + 1) }
-        let shown = users.prefix(size)
+        let apps = AppScope(self.settings).limit(of: try context.user)
+        var scan = ListScan<UserEntry, Username>(
+            after: last,
+            limit: size,
+            step: apps == nil ? size : ListScanLimits.step,
+            place: \.name,
+            where: { user in apps.map { !$0.isDisjoint(with: user.apps) } ?? true }
+        )
+        try await scan.run { last, count in
+            try await self.reports.run { try await $0.users(after: last, limit: count) }
+        }
         return Response(
             page: "Users",
-            shown.map(\.json),
-            cursor: (shown.last?.name ?? last)?.description,
-            hasMore: users.count > size
+            scan.found.map(\.json),
+            cursor: scan.last?.description,
+            hasMore: scan.hasMore
         )
     }
 
     private func showUser(_ context: RequestContext) async throws -> Response {
         guard
             let name = Username(context.parameter),
-            let user = try await context.reader.userEntry(named: name)
+            let user = try await context.reader.userEntry(named: name),
+            AppScope(self.settings).sees(user.apps, try context.user)
         else { throw Problem(.notFound) }
         return Response(uncached: user.json)
     }

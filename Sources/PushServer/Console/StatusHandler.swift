@@ -15,6 +15,7 @@ struct StatusHandler: Handler {
     let history: StatusHistory
     let troubles: @Sendable () -> [String]
     let startedAt: Date
+    let scope: AppScope
     /// The largest number of servers that are shown.
     private static let maximumServers = 100
 
@@ -67,6 +68,8 @@ struct StatusHandler: Handler {
         var lanes: [String: Lane] = [:]
         for name in tallies.keys { lanes[name] = Lane(Platform(stored: name)) }
         for lane in pauses.keys { lanes[lane.description] = lane }
+        let apps = self.scope.limit(of: try context.user)
+        lanes = lanes.filter { name, _ in apps?.contains(Platform(stored: name).app) ?? true }
         var values: [JSONValue] = []
         for (name, lane) in lanes.sorted(by: { $0.key < $1.key }) {
             let (tally, pause) = (tallies[name], pauses[lane] ?? nil)

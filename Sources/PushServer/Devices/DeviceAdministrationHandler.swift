@@ -9,6 +9,7 @@ internal import SocketHTTP
 struct DeviceAdministrationHandler: Handler {
     let store: any DeviceStore
     let reports: ReportReader
+    let scope: AppScope
 
     var routes: [Route] {
         [
@@ -28,17 +29,28 @@ struct DeviceAdministrationHandler: Handler {
         }
         let last = try query.start { DevicePlace(cursor: $0) }
         let size = try query.limit
-        // Reading one more than the limit reveals whether there are more.
-        let devices = try await self.reports.run {
-            try await $0.deviceEntries(of: user, after: last, limit: size + 1)
+        let apps = self.scope.limit(of: try context.user)
+        var seesUser = false
+        if let user, let apps {
+            let entry = try await context.reader.userEntry(named: user)
+            seesUser = entry.map { !apps.isDisjoint(with: $0.apps) } ?? false
         }
-        let shown = devices.prefix(size)
+        var scan = ListScan<DeviceEntry, DevicePlace>(
+            after: last,
+            limit: size,
+            step: apps == nil ? size : ListScanLimits.step,
+            place: \.place,
+            where: { [seesUser] device in apps.map { device.isSeen(by: $0, seesUser: seesUser) } ?? true }
+        )
+        try await scan.run { last, count in
+            try await self.reports.run { try await $0.deviceEntries(of: user, after: last, limit: count) }
+        }
         let showsHandles = try context.known.isManaging
         return Response(
             page: "Devices",
-            shown.map { $0.json(showsHandle: showsHandles) },
-            cursor: (shown.last?.place ?? last)?.cursor,
-            hasMore: devices.count > size
+            scan.found.map { $0.json(showsHandle: showsHandles) },
+            cursor: scan.last?.cursor,
+            hasMore: scan.hasMore
         )
     }
 
@@ -71,6 +83,12 @@ extension DevicePlace {
 }
 
 extension DeviceEntry {
+    /// Whether a viewer of these apps sees the device. A device without a registration has no app,
+    /// so its user decides.
+    func isSeen(by apps: Set<AppName>, seesUser: Bool) -> Bool {
+        if case .registered(let platform, _, _, _) = self.state { apps.contains(platform.app) } else { seesUser }
+    }
+
     /// A viewer sees no handle, not even its ends.
     fileprivate func json(showsHandle: Bool) -> JSONValue {
         var (app, platform, environment) = (JSONValue.null, JSONValue.null, JSONValue.null)

@@ -1,15 +1,17 @@
+internal import Foundation
 internal import HTTPTypes
 internal import PushAPI
 internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Lists events: all of them for administrators and viewers, those of their own notifications for
-/// publishers.
+/// Lists events: all of them for administrators, those of their apps for viewers, and those of
+/// their own notifications for publishers.
 struct EventHandler: Handler {
     let reports: ReportReader
     /// Whether events are stored.
     let isOn: Bool
+    let scope: AppScope
 
     var routes: [Route] {
         [
@@ -31,16 +33,35 @@ struct EventHandler: Handler {
         guard self.isOn else { throw Problem(.notFound, "events are not configured; set events.keep") }
         let user = try context.user
         let sender = user.role.seesAll ? nil : user
-        let page = try await self.reports.run { reader in
-            try await reader.events(after: start, ofSender: sender, limit: limit)
+        let apps = sender == nil ? self.scope.limit(of: user) : nil
+        let now = context.now
+        let (page, shown) = try await self.reports.run { reader in
+            let page = try await reader.events(after: start, ofSender: sender, limit: limit)
+            guard let apps else { return (page, page.events) }
+            return (page, try await Self.events(page.events, of: apps, reader, now: now))
         }
         return Response(
             uncached: .object([
-                .init("Events", .array(page.events.map(\.json))),
+                .init("Events", .array(shown.map(\.json))),
                 .init("Cursor", .string(String(page.end))),
                 .init("More", .bool(page.hasMore)),
                 .init("Truncated", .bool(page.isTruncated)),
             ])
         )
+    }
+
+    /// The events of pushes and devices of these apps, and of fetches of their notifications.
+    private static func events(
+        _ events: [PushEvent],
+        of apps: Set<AppName>,
+        _ reader: any StoreReader,
+        now: Date
+    ) async throws -> [PushEvent] {
+        let fetched = events.compactMap { $0.platform == nil ? $0.notification : nil }
+        let known = try await reader.apps(of: fetched, now: now)
+        return events.filter { event in
+            let app = event.platform.map { Platform(stored: $0).app } ?? event.notification.flatMap { known[$0] }
+            return app.map(apps.contains) ?? false
+        }
     }
 }

@@ -1,14 +1,14 @@
 internal import CZlib
 
 /// Compression by RFC 1952, for long answers of text.
-enum Gzip {
+package enum Gzip {
     /// The fastest level: a page of 200 short texts shrinks to 0.23 of its length. The slowest
     /// level reaches 0.19 in four times the time.
     private static let level: Int32 = 1
 
     /// Compresses bytes; `nil` if memory is short. An uncompressed, meaningless file name of
     /// `nameLength` characters precedes them.
-    static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
+    package static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
         // zlib keeps the stream's address, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         defer { stream.deallocate() }

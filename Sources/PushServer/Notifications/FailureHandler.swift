@@ -8,11 +8,13 @@ internal import SocketHTTP
 /// Lists the failed pushes of all notifications for administrators.
 struct FailureHandler: Handler {
     let reports: ReportReader
+    private let scope: AppScope
     /// The number of pushes that one request examines for a filter.
     private let maximumExamined: Int
 
-    init(reports: ReportReader, maximumExamined: Int = ListScanLimits.maximumSearched) {
+    init(reports: ReportReader, scope: AppScope, maximumExamined: Int = ListScanLimits.maximumSearched) {
         self.reports = reports
+        self.scope = scope
         self.maximumExamined = maximumExamined
     }
 
@@ -35,7 +37,7 @@ struct FailureHandler: Handler {
         }
         let limit = try query.limit
         let since = try query.beginning("since", now: context.now) ?? .distantPast
-        let filter = try FailureFilter(query)
+        let filter = try FailureFilter(query, within: self.scope.limit(of: try context.user))
         let start = try query.start { FailurePlace(cursor: $0) }
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
@@ -62,15 +64,19 @@ struct FailureHandler: Handler {
 private struct FailureFilter: Sendable {
     private let app: AppName?
     private let user: Username?
+    /// `nil`: the pushes of all apps.
+    private let apps: Set<AppName>?
 
-    init(_ query: Query) throws(Problem) {
+    init(_ query: Query, within apps: Set<AppName>?) throws(Problem) {
+        self.apps = apps
         self.app = try Self.value(of: "app", in: query, "the name of an app", AppName.init)
         self.user = try Self.value(of: "user", in: query, "a user name", Username.init)
     }
 
-    var passesAll: Bool { self.app == nil && self.user == nil }
+    var passesAll: Bool { self.app == nil && self.user == nil && self.apps == nil }
 
     func passes(_ push: FailedPush) -> Bool {
+        if let apps, !apps.contains(push.delivery.platform.app) { return false }
         if let app, push.delivery.platform.app != app { return false }
         if let user, push.delivery.username != user { return false }
         return true

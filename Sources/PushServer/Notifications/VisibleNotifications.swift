@@ -39,10 +39,10 @@ struct VisibleNotifications: Sendable {
     }
 
     /// The id in the path, for a report on the notification. Throws a `not-found` problem unless
-    /// the caller has sent it or sees all.
+    /// the caller has sent it, or sees the notifications of its app.
     func reportable(_ context: RequestContext) async throws -> NotificationID {
         let user = try context.user
-        let id = try await user.role.seesAll ? self.id(in: context) : self.actionable(context)
+        let id = try await self.actionable(context)
         let sender = user.role.seesAll ? nil : user.id
         guard try await context.reader.isThere(id, from: sender, now: context.now) else { throw Problem(.notFound) }
         return id

@@ -7,6 +7,7 @@ internal import SocketHTTP
 /// Shows administrators the audit.
 struct AuditHandler: Handler {
     let reports: ReportReader
+    let scope: AppScope
 
     var routes: [Route] {
         [
@@ -32,7 +33,17 @@ struct AuditHandler: Handler {
             "the number of an audit entry"
         )
         if let filter = try AuditFilter(query) {
-            return try await self.searchAudit(filter.scan(before: before, limit: limit))
+            return try await self.searchAudit(filter.scan(before: before, limit: limit), context)
+        }
+        if self.scope.limit(of: try context.user) != nil {
+            let all = ListScan<AuditEntry, Int64>(
+                after: before,
+                limit: limit,
+                place: \.number,
+                size: \.subject.utf8.count,
+                where: { _ in true }
+            )
+            return try await self.searchAudit(all, context)
         }
         // Reading one more than the limit reveals whether there are more.
         let entries = try await self.reports.run { try await $0.auditEntries(before: before, limit: limit + 1) }
@@ -46,23 +57,49 @@ struct AuditHandler: Handler {
     }
 
     /// The entries that a search finds, in short reads, so that other reports come in between.
-    private func searchAudit(_ search: ListScan<AuditEntry, Int64>) async throws -> Response {
+    private func searchAudit(
+        _ search: ListScan<AuditEntry, Int64>,
+        _ context: RequestContext
+    ) async throws -> Response {
         var scan = search
         try await scan.run { last, count in
             try await self.reports.run { try await $0.auditEntries(before: last, limit: count) }
         }
+        var shown = scan.found
+        if let apps = self.scope.limit(of: try context.user) {
+            shown = try await self.reports.run { [shown] in try await Self.entries(shown, of: apps, $0) }
+        }
         return Response(
             uncached: .object([
-                .init("Entries", .array(scan.found.map(\.json))),
+                .init("Entries", .array(shown.map(\.json))),
                 .init("Searched", .number(scan.searched)),
                 .init("Cursor", scan.last.map { .string(String($0)) } ?? .null),
                 .init("More", .bool(scan.hasMore)),
             ])
         )
     }
+
+    /// The entries about users who belong to no other apps: what others have done may concern any
+    /// app, and so may an administrator's action that names no user.
+    private static func entries(
+        _ entries: [AuditEntry],
+        of apps: Set<AppName>,
+        _ reader: any StoreReader
+    ) async throws -> [AuditEntry] {
+        var seen: [String: Bool] = [:]
+        for entry in entries where seen[entry.person] == nil {
+            var user: User?
+            if let name = Username(entry.person) { user = try await reader.user(named: name) }
+            seen[entry.person] = user.map { $0.role != .admin && $0.apps.isSubset(of: apps) } ?? false
+        }
+        return entries.filter { seen[$0.person] ?? false }
+    }
 }
 
 extension AuditEntry {
+    /// The user that an action on users names, or else the actor.
+    fileprivate var person: String { self.action.hasPrefix("user.") ? self.subject : self.actor }
+
     fileprivate var json: JSONValue {
         .object([
             .init("Number", .number(Int(self.number))),

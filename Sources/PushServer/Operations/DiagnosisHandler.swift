@@ -13,6 +13,7 @@ struct DiagnosisHandler: Handler {
     let platforms: Set<String>
     /// The hosts of the platforms whose pushes all go to one URL of the operator's.
     let receivers: [String: String]
+    let scope: AppScope
     /// The largest number of a user's devices that are read.
     private static let maximumDevices = 500
     /// The largest number of a notification's pushes that are read.
@@ -42,8 +43,9 @@ struct DiagnosisHandler: Handler {
             platforms: self.platforms,
             receivers: self.receivers
         )
+        let (apps, now) = (self.scope.limit(of: try context.user), context.now)
         let found = try await self.reports.run { reader in
-            try await Self.sentences(about: subject, id, diagnosis, reader)
+            try await Self.sentences(about: subject, id, diagnosis, Seen(apps: apps, reader: reader, now: now))
         }
         guard let (kind, sentences) = found else {
             // An expired notification leaves nothing that could tell it from one that never was.
@@ -63,23 +65,28 @@ struct DiagnosisHandler: Handler {
         about subject: String,
         _ notification: NotificationID?,
         _ base: Diagnosis,
-        _ reader: any StoreReader
+        _ seen: Seen
     ) async throws -> (kind: String, sentences: [Diagnosis.Sentence])? {
+        let reader = seen.reader
         var diagnosis = base
-        if let name = Username(subject), let user = try await reader.user(named: name) {
-            let devices = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
-            let sent = try await Self.sent(notification, to: user, reader)
+        if let name = Username(subject), let user = try await reader.user(named: name), seen.admits(user) {
+            let all = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
+            let devices = all.filter { device in
+                seen.apps.map { device.isSeen(by: $0, seesUser: true) } ?? true
+            }
+            let sent = try await Self.sent(notification, to: user, seen)
             diagnosis.codes = try await Self.codes(of: user, reader)
             return ("user", diagnosis.explain(user, devices, sent))
         }
         if let id = RegistrationID(subject), let device = try await reader.deviceEntry(id),
-            let user = try await reader.user(named: device.username)
+            let user = try await reader.user(named: device.username),
+            seen.apps.map({ device.isSeen(by: $0, seesUser: seen.admits(user)) }) ?? true
         {
-            let sent = try await Self.sent(notification, to: user, reader)
+            let sent = try await Self.sent(notification, to: user, seen)
             diagnosis.codes = try await Self.codes(of: user, reader)
             return ("device", diagnosis.explain(user, [device], sent))
         }
-        if let id = NotificationID(subject), notification == nil {
+        if let id = NotificationID(subject), notification == nil, try await seen.notifications([id]) == [id] {
             var sent = try await Self.sent(id, reader)
             if sent.times == nil { return nil }
             sent.recipient = try await reader.recipients(of: id, after: 0, limit: 1).first
@@ -98,14 +105,16 @@ struct DiagnosisHandler: Handler {
     private static func sent(
         _ notification: NotificationID?,
         to user: User,
-        _ reader: any StoreReader
+        _ seen: Seen
     ) async throws -> Diagnosis.Sent? {
+        let reader = seen.reader
         var id = notification
         if id == nil {
             let latest = try await reader.latestNotifications(ofUser: user.id, limit: Self.latest)
-            id = latest.max { $0.createdAt < $1.createdAt }?.id
+            let admitted = Set(try await seen.notifications(latest.map(\.id)))
+            id = latest.filter { admitted.contains($0.id) }.max { $0.createdAt < $1.createdAt }?.id
         }
-        guard let id else { return nil }
+        guard let id, try await seen.notifications([id]) == [id] else { return nil }
         var sent = try await Self.sent(id, reader)
         sent.recipient = try await reader.recipients(of: id, after: user.id - 1, limit: 1).first { $0.user == user.id }
         sent.pushes = try await reader.deliveries(of: id, toUser: user.id, limit: Self.maximumDevices)
@@ -119,6 +128,25 @@ struct DiagnosisHandler: Handler {
             sendAt: try await reader.sendTime(of: id),
             isFindingDevices: try await reader.isFanningOut(id)
         )
+    }
+}
+
+/// The part of the store that the caller sees.
+private struct Seen {
+    /// `nil`: all apps.
+    let apps: Set<AppName>?
+    let reader: any StoreReader
+    let now: Date
+
+    func admits(_ user: User) -> Bool {
+        self.apps.map { !$0.isDisjoint(with: user.apps) } ?? true
+    }
+
+    /// The notifications of the apps; expired ones are left out unless the caller sees all apps.
+    func notifications(_ ids: [NotificationID]) async throws -> [NotificationID] {
+        guard let apps else { return ids }
+        let known = try await self.reader.apps(of: ids, now: self.now)
+        return ids.filter { known[$0].map(apps.contains) ?? false }
     }
 }
 

@@ -1,8 +1,11 @@
 """Looks for the content of end-to-end payloads in all that the server has, and compares them with an independent HPKE.
 
 The library for Python sends thousands of payloads with a random word to a user's device, alone and in batches. The word may be
-nowhere: in answers, files, log, metrics, a backup and memory. Then the device opens all payloads of its list. As a control, the
-same happens without encryption: then the program must find the word in the answers and in the server's memory.
+nowhere: in answers, files, log, metrics, a backup, memory and a core dump. Then the device opens all payloads of its list. As a
+control, the same happens without encryption: then the program must find the word in answers, memory and dump. Then a tenth
+of the payloads do so with PostgreSQL, whose files it searches in place of a backup.
+
+The dump is gdb's, as root: the server forbids the kernel's (Sources/sealpost/MemoryProtection.swift).
 
 Before that, pyhpke opens a payload of the library, and makes one that the library opens.
 """
@@ -11,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from sealpost_e2e import api, environment, processes, rig
+from sealpost_e2e import api, environment, postgresql, processes, rig
 from sealpost_e2e.programs import canaries
 
 environment.enter()  # It has `cryptography`.
@@ -34,14 +37,21 @@ def add_options(parser):
 
 def run(options):
     compare_with_pyhpke()
-    found = {is_encrypted: tour(options, is_encrypted) for is_encrypted in (True, False)}
+    compare(options.count, lambda is_encrypted: tour(options, is_encrypted, options.count))
+    with postgresql.Cluster() as cluster:
+        compare(options.count // 10, lambda is_encrypted: tour(options, is_encrypted, options.count // 10, cluster))
+
+
+def compare(number, tour):
+    found = {is_encrypted: tour(is_encrypted) for is_encrypted in (True, False)}
     for place, count in found[True].items():
         if count:
             raise SystemExit(f"{place}: the word was found {count} times in spite of encryption")
-    for place in ("answers", "memory"):
+    for place in ("answers", "memory", "core"):
         if not found[False][place]:
             raise SystemExit(f"{place}: without encryption the word was not found, so the search proves nothing")
-    print(f"{options.count} encrypted payloads: the word is nowhere; without encryption: {found[False]}")
+    where = {place: count for place, count in found[False].items() if count}
+    print(f"{number} encrypted payloads: the word is nowhere in {len(found[True])} places; without encryption: {where}", flush=True)
 
 
 def compare_with_pyhpke():
@@ -97,30 +107,41 @@ class Device:
             cursor = "&cursor=" + page["Cursor"]
 
 
-def tour(options, is_encrypted):
-    with rig.Rig(options.sealpost, "admin", LOG_LEVEL="trace", LOG_FILE="server.log") as site:
+def tour(options, is_encrypted, count, cluster=None):
+    database = {"DATABASE": cluster.url} if cluster else {}
+    if cluster and not is_encrypted:
+        cluster.query("drop database sealpost", "postgres")
+        cluster.query("create database sealpost", "postgres")
+    with rig.Rig(options.sealpost, "admin", LOG_LEVEL="trace", LOG_FILE="server.log", **database) as site:
         site.add_user("bob")
         daemon = site.start_daemon(stderr=subprocess.DEVNULL)
         processes.wait_until(lambda: is_ready(site), 30, "the server", daemon)
         device, sender = Device(site, "bob"), end_to_end.SenderKey.generate()
         with Client(f"http://127.0.0.1:{site.port}", user=("alice", api.PASSWORD)) as client:
-            send(client, end_to_end.Encryption(sender), options.count, is_encrypted)
+            send(client, end_to_end.Encryption(sender), count, is_encrypted)
         pages = list(device.listed())
         found = {"answers": sum(len(canaries.find(page, WORD)) for page in pages)}
         found["memory"] = sum(len(canaries.find(piece, WORD)) for piece in memory(daemon.pid))
         connection = site.connect()
         metrics = api.ask(connection, "GET", "/metrics", credentials=api.basic("alice"))
-        subprocess.run([site.sealpost, "backup", "copy.db"], cwd=site.folder, env=site.environment, check=True, stdout=subprocess.DEVNULL)
+        processes.run("gcore", "-o", site.folder / "core", daemon.pid)
+        (site.folder / f"core.{daemon.pid}").rename(site.folder / "core")
+        folders = [site.folder]
+        if cluster:
+            cluster.query("checkpoint")
+            folders.append(cluster.folder)
+        else:
+            processes.run(site.sealpost, "backup", "copy.db", cwd=site.folder, env=site.environment)
         processes.terminate(daemon)
         found["metrics"] = len(canaries.find(metrics.encode(), WORD))
-        for file in sorted(file for file in site.folder.rglob("*") if file.is_file()):
-            found[file.name] = len(canaries.find(file.read_bytes(), WORD))
+        for file in sorted(file for folder in folders for file in folder.rglob("*") if file.is_file()):
+            found[file.name] = found.get(file.name, 0) + sum(len(canaries.find(piece, WORD)) for piece in pieces(file))
         items = [item for page in pages for item in end_to_end.json.loads(page)["Notifications"]]
-        if len(items) != options.count:
-            raise SystemExit(f"{len(items)} of {options.count} payloads are in the list")
+        if len(items) != count:
+            raise SystemExit(f"{len(items)} of {count} payloads are in the list")
         if is_encrypted:
             opened = {end_to_end.open_payload(item["Payload"], device.key, device.agreement, [sender.text])[0] for item in items}
-            if len(opened) != options.count or not all(WORD in text for text in opened):
+            if len(opened) != count or not all(WORD in text for text in opened):
                 raise SystemExit("the device has not opened all payloads")
         return found
 
@@ -144,6 +165,16 @@ def is_ready(site):
         return api.status(connection, "/readyz") == 200
     except OSError:
         return False
+
+
+def pieces(file):
+    """A file in pieces that overlap by the length of the longest spelling. Leaves out zeros, of which a dump has hundreds of MB."""
+    with open(file, "rb") as file:
+        while piece := file.read(1 << 20):
+            if len(piece) == 1 << 20:
+                file.seek(-512, 1)
+            if piece.count(0) < len(piece):
+                yield piece
 
 
 def memory(pid):

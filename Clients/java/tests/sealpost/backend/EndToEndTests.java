@@ -62,7 +62,7 @@ final class EndToEndTests {
         return keys;
     }
 
-    private static List<Recipient> recipients(List<DeviceKey> keys) {
+    static List<Recipient> recipients(List<DeviceKey> keys) {
         List<Recipient> recipients = new ArrayList<>();
         for (DeviceKey key : keys) recipients.add(new Recipient("alice", key));
         return recipients;
@@ -143,7 +143,7 @@ final class EndToEndTests {
     }
 
     /** The key of a new device. */
-    private static DeviceKey device(String account, long time) throws Exception {
+    static DeviceKey device(String account, long time) throws Exception {
         KeyPair signing = SenderKey.pair();
         String points = Base64.url(P256.point(signing.getPublic())) + "." + Base64.url(P256.point(SenderKey.pair().getPublic()));
         String body = "sealpost-key.1." + account + "." + points + "." + time;
@@ -239,25 +239,13 @@ final class EndToEndTests {
         for (int[] one : classes) equal(Encryption.padded(new byte[one[0]]).length, one[1]);
     }
 
-    public static void aThousandDevicesShareAPayloadAndTheirContextsAreReused() throws Exception {
-        List<DeviceKey> keys = new ArrayList<>();
-        for (int number = 0; number < 1000; number++) keys.add(device(ACCOUNT, number));
+    public static void theContextsOfDevicesAreReusedAndPayloadsDiffer() throws Exception {
+        List<Recipient> devices = recipients(List.of(device(ACCOUNT, 1), device(ACCOUNT, 2)));
         Encryption encryption = new Encryption(SENDER, new Pins(), changes -> {});
-        List<String> texts = new ArrayList<>();
-        for (int count = 0; count < 3; count++) {
-            long start = System.nanoTime();
-            texts.add(encryption.encrypt(Json.of("x"), recipients(keys), "default"));
-            System.out.println("a payload for 1,000 devices: " + (System.nanoTime() - start) / 1_000_000 + " ms");
-        }
-        String[] first = texts.get(0).split("\\.");
-        String[] second = texts.get(1).split("\\.");
-        equal(first[7].length(), 152_000);
+        String[] first = encryption.encrypt(Json.of("x"), devices, "default").split("\\.");
+        String[] second = encryption.encrypt(Json.of("x"), devices, "default").split("\\.");
         equal(first[7].substring(0, 22 + 80), second[7].substring(0, 22 + 80));
         that(!first[4].equals(second[4]) && !first[6].equals(second[6]), "each payload has a message and a key of its own");
-        keys.add(device(ACCOUNT, 1000));
-        IllegalArgumentException error =
-                fails(IllegalArgumentException.class, () -> encryption.encrypt(Json.of("x"), recipients(keys), "default"));
-        that(error.getMessage().contains("1 to 1000 devices, not 1001"), error.getMessage());
         fails(IllegalArgumentException.class, () -> encryption.encrypt(Json.of("x"), List.of(), "default"));
     }
 }

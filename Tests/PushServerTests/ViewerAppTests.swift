@@ -1,0 +1,130 @@
+import HTTPTypes
+import PushAPI
+import PushCore
+import PushStore
+import PushTesting
+import SocketHTTP
+import Testing
+
+@testable import PushServer
+
+/// A viewer sees the users, devices and pushes of the apps that it belongs to.
+@Suite(.timeLimit(.minutes(5))) struct ViewerAppTests {
+    /// A request of the viewer Vic, whose app is the bank, and its answer.
+    private struct Row {
+        let route: String
+        /// `D` and `B` stand for the default app's and the bank's resource of the route.
+        let target: String
+        var status = HTTPResponse.Status.ok
+        /// A text of the answer, and texts that it must not have.
+        var has = ""
+        var lacks = ["alice", "paul", "bob"]
+    }
+
+    private static let rows = [
+        Row(route: "GET /api/users", target: "/api/users", has: #""Name":"bea""#),
+        Row(route: "GET /api/users", target: "/api/users?limit=1", lacks: ["alice", "paul", "bob"]),
+        Row(route: "GET /api/users/{id}", target: "/api/users/alice", status: .notFound, lacks: []),
+        Row(route: "GET /api/users/{id}", target: "/api/users/bea", has: "bea"),
+        Row(route: "GET /api/devices", target: "/api/devices", has: "bea"),
+        Row(route: "GET /api/devices", target: "/api/devices?user=alice", has: #""Devices":[]"#),
+        Row(route: "GET /api/devices", target: "/api/devices?user=bea", has: #""State":"requested""#),
+        Row(route: "GET /api/audit", target: "/api/audit", has: #""Actor":"tess""#),
+        Row(route: "GET /api/audit", target: "/api/audit?words=alice"),
+        Row(route: "GET /api/audit", target: "/api/audit?action=user.change", has: #""Subject":"bea""#),
+        Row(route: "GET /api/status", target: "/api/status", has: #""Name":"bank:apns""#, lacks: [#""Name":"apns""#]),
+        Row(route: "GET /api/events", target: "/api/events", has: #""User":"bea""#),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries", has: #""User":"bea""#),
+        Row(route: "GET /api/deliveries", target: "/api/deliveries?user=alice"),
+        Row(route: "GET /api/why/{id}", target: "/api/why/alice", status: .notFound, lacks: ["apns"]),
+        Row(route: "GET /api/why/{id}", target: "/api/why/bea", has: #""Kind":"user""#),
+        Row(route: "GET /api/notifications/{id}/deliveries", target: "D/deliveries", status: .notFound),
+        Row(route: "GET /api/notifications/{id}/deliveries", target: "B/deliveries", has: #""User":"bea""#),
+        Row(route: "GET /api/notifications/{id}/recipients", target: "D/recipients", status: .notFound),
+        Row(route: "GET /api/notifications/{id}/recipients", target: "B/recipients", has: #""User":"bea""#),
+    ]
+
+    private static let bank = AppName("bank") ?? .usual
+
+    /// Each app has a publisher, a device, and a notification whose push has failed and whose
+    /// recipient has fetched it.
+    private func makeFixture(_ kind: StoreKind) async throws -> (ServerFixture, notifications: [String: String]) {
+        let rules = [Platform("apns"), Platform("apns", of: Self.bank)].map {
+            ($0, ServerSettings.PlatformRule(SampleHandleRule()))
+        }
+        let settings = ServerSettings.forTests(\.platforms, Dictionary(uniqueKeysWithValues: rules))
+        let fixture = try await StoreKind.$current.withValue(kind) { try await ServerFixture(settings: settings) }
+        try await fixture.storage.addUser("tess", role: .publisher, ServerFixture.passwordHash)
+        try await fixture.storage.addUser("bea", role: .device, ServerFixture.passwordHash)
+        for user in ["tess", "bea", "vic"] { try await self.set(["bank"], of: user, in: fixture) }
+        var notifications: [String: String] = [:]
+        for (app, sender, user, lane) in [("D", "paul", "alice", "apns"), ("B", "tess", "bea", "bank:apns")] {
+            let owner = try await fixture.storage.user(user)
+            try await fixture.storage.addDevice(of: owner, platform: lane, handle: app)
+            _ = try await fixture.requestRegistration(user: user)
+            let path = try await fixture.post(#"{"Payload":"x","To":["username:\#(user)"]}"#, user: sender)
+            for delivery in try await fixture.storage.lease(lane) {
+                try await fixture.storage.settle(delivery, as: .failed(reason: "BadDeviceToken"))
+            }
+            #expect(try await fixture.send(.get, path, user: user).status == .ok)
+            notifications[app] = path
+        }
+        try await fixture.storage.store.writeReceipts()
+        return (fixture, notifications)
+    }
+
+    private func set(_ apps: [String], of user: String, in fixture: ServerFixture) async throws {
+        let body = #"{"Apps":[\#(apps.map { "\"\($0)\"" }.joined(separator: ","))]}"#
+        #expect(try await fixture.send(.patch, Paths.user(user), user: "ada", body: body).status == .noContent)
+    }
+
+    @Test func eachRouteThatViewersUseIsInTheTable() {
+        let seeing = AuthorisationTests.seeing.filter { $1 == .view }.keys
+        #expect(Set(Self.rows.map(\.route)) == Set(seeing))
+    }
+
+    @Test(arguments: StoreKind.all) func aViewerSeesItsAppsOnly(kind: StoreKind) async throws {
+        let (fixture, notifications) = try await self.makeFixture(kind)
+        for row in Self.rows {
+            var target = row.target
+            if let path = notifications[String(target.prefix(1))] { target = path + target.dropFirst() }
+            let answer = try await fixture.send(.get, target, user: "vic")
+            #expect(answer.status == row.status && answer.text.contains(row.has), "\(target): \(answer.text)")
+            for text in row.lacks {
+                // A problem's detail has what the viewer has asked for.
+                let isForeign = answer.text.contains(text) && !target.contains(text)
+                #expect(!isForeign, "\(target) shows \(text): \(answer.text)")
+            }
+        }
+    }
+
+    /// Ids tell no more than names.
+    @Test(arguments: StoreKind.all) func aViewerGetsNoReasonsAboutOtherApps(kind: StoreKind) async throws {
+        let (fixture, notifications) = try await self.makeFixture(kind)
+        for (app, user, isSeen) in [("D", "alice", false), ("B", "bea", true)] {
+            let owner = try await fixture.storage.user(user)
+            let devices = try await fixture.storage.reader.devices(ofUser: owner.id).map(\.id.description)
+            let number = try #require(notifications[app]?.split(separator: "/").last).description
+            #expect(!devices.isEmpty)
+            for subject in devices + [number] {
+                let answer = try await fixture.send(.get, Paths.why(subject), user: "vic")
+                #expect(answer.status == (isSeen ? .ok : .notFound), "\(subject): \(answer.text)")
+                #expect(try await fixture.send(.get, Paths.why(subject), user: "ada").status == .ok)
+            }
+        }
+        let other = try #require(notifications["D"]?.split(separator: "/").last)
+        let answer = try await fixture.send(.get, "\(Paths.why("bea"))?notification=\(other)", user: "vic")
+        #expect(answer.status == .ok && !answer.text.contains("notification \(other)"), "\(answer.text)")
+    }
+
+    @Test func aViewerOfAllAppsSeesAll() async throws {
+        let (fixture, _) = try await self.makeFixture(.sqlite)
+        try await self.set(["bank", "default"], of: "vic", in: fixture)
+        for target in [Paths.users, Paths.devices, Paths.deliveries, Paths.events] {
+            let answer = try await fixture.send(.get, target, user: "vic")
+            #expect(answer.text.contains("alice") && answer.text.contains("bea"), "\(target): \(answer.text)")
+        }
+        #expect(try await fixture.send(.get, Paths.why("alice"), user: "vic").status == .ok)
+        #expect(try await fixture.send(.get, Paths.audit, user: "vic").text.contains(#""Actor":"paul""#))
+    }
+}
