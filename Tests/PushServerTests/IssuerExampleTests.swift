@@ -51,7 +51,10 @@ import Testing
     }
 
     @Test func eightIssuersHave48Tokens() {
-        #expect(Self.shapes.count == 8 && Self.shapes.map { $0.accepted.count + $0.refused.count }.reduce(0, +) == 48)
+        var count = 0
+        for shape in Self.shapes { count += shape.accepted.count + shape.refused.count }
+        #expect(Self.shapes.count == 8)
+        #expect(count == 48)
     }
 
     @Test(arguments: shapes) func documentedTokensAreAcceptedOrRefused(shape: Shape) async throws {

@@ -49,10 +49,11 @@ import Testing
     /// Each app has a publisher, a device, and a notification whose push has failed and whose
     /// recipient has fetched it.
     private func makeFixture(_ kind: StoreKind) async throws -> (ServerFixture, notifications: [String: String]) {
-        let rules = [Platform("apns"), Platform("apns", of: Self.bank)].map {
-            ($0, ServerSettings.PlatformRule(SampleHandleRule()))
-        }
-        let settings = ServerSettings.forTests(\.platforms, Dictionary(uniqueKeysWithValues: rules))
+        let rules = [
+            Platform("apns"): ServerSettings.PlatformRule(SampleHandleRule()),
+            Platform("apns", of: Self.bank): ServerSettings.PlatformRule(SampleHandleRule()),
+        ]
+        let settings = ServerSettings.forTests(\.platforms, rules)
         let fixture = try await StoreKind.$current.withValue(kind) { try await ServerFixture(settings: settings) }
         try await fixture.storage.addUser("tess", role: .publisher, ServerFixture.passwordHash)
         try await fixture.storage.addUser("bea", role: .device, ServerFixture.passwordHash)
@@ -79,8 +80,9 @@ import Testing
     }
 
     @Test func eachRouteThatViewersUseIsInTheTable() {
-        let seeing = AuthorisationTests.seeing.filter { $1 == .view }.keys
-        #expect(Set(Self.rows.map(\.route)) == Set(seeing))
+        let seeing: [String] = AuthorisationTests.seeing.filter { $0.value == .view }.map(\.key)
+        let tested = Set(Self.rows.map(\.route))
+        #expect(tested == Set(seeing))
     }
 
     @Test(arguments: StoreKind.all) func aViewerSeesItsAppsOnly(kind: StoreKind) async throws {
