@@ -3,11 +3,8 @@
 PACKAGES = libssl-dev libsqlite3-dev libcurl4-openssl-dev libargon2-dev libnghttp2-dev libpq-dev zlib1g-dev
 TEST_PACKAGES = curl default-jdk-headless haproxy kotlin logrotate nginx-light node-typescript nodejs openssl pgbouncer postgresql python3 strace
 DEB_PACKAGES = chrpath debhelper lintian po-debconf python3
-<<<<<<< HEAD
-E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server gcc gdb golang-go iproute2 libmono-system-net-http4.0-cil \
-=======
-E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc golang-go iproute2 libmono-system-net-http4.0-cil \
->>>>>>> f9a57ba731ce95afd4806d40a719a081a094dd1d
+E2E_PACKAGES = $(TEST_PACKAGES) $(DEB_PACKAGES) chromium etcd-server firefox-esr gcc gdb golang-go iproute2 \
+	libmono-system-net-http4.0-cil \
 	libmono-system-runtime-serialization4.0-cil lua-sec mmdebstrap mono-mcs nghttp2-client podman prometheus prosody \
 	prosody-modules runc slowhttptest squid systemd-container varnish wrk
 BENCH_PACKAGES = binutils curl nginx-light openssl postgresql python3 valgrind wrk

@@ -39,7 +39,7 @@ import Testing
                             Data("\(number)".utf8),
                             in: .payload(id, sender: alice.id)
                         ),
-                        audience: Audience([.tag(Tag(of: name))]),
+                        audience: store.hashed(Audience([.tag(Tag(of: name))])),
                         isStoredByClients: true,
                         isReadOnce: false,
                         priority: .normal,

@@ -1,3 +1,4 @@
+import Foundation
 import PushTesting
 import Testing
 
@@ -78,5 +79,22 @@ import Testing
     @Test(arguments: ["// text.wholeMatch(of: /a/)", "let path = \"/console/#/setup\"", "let share = total / count"])
     func commentsPathsAndDivisionsAreAllowed(line: String) {
         #expect(Self.expressions(in: line) == [])
+    }
+
+    @Test func theWaysThroughTheFilesAreShortAndNameFiles() throws {
+        var counts: [String: Int] = [:]
+        for row in try Repository.text(of: "ARCHITECTURE.md").split(separator: "\n") where row.contains(" → ") {
+            let cells = row.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 3 else { continue }
+            let names = Set(try Repository.files(under: "Sources/\(cells[1])", ending: ".swift").map(\.name))
+            for file in cells[2].components(separatedBy: " → ") {
+                #expect(names.contains("\(file).swift"), "\(cells[1])")
+                counts[cells[0], default: 0] += 1
+            }
+        }
+        let request = try #require(counts["request"])
+        let (post, registration) = (try #require(counts["post"]), try #require(counts["registration"]))
+        #expect(request + post <= 65)
+        #expect(request + registration <= 55)
     }
 }

@@ -71,11 +71,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{certificate: a}", "sealpost.yaml: server.tls.privateKey: is missing"),
-        ("{privateKey: a}", "sealpost.yaml: server.tls.certificate: is missing"),
-        ("{clientCA: a}", "sealpost.yaml: server.tls.certificate: is missing"),
+        ("{certificate: a}", "sealpost.yaml:1: server.tls.privateKey: is missing"),
+        ("{privateKey: a}", "sealpost.yaml:1: server.tls.certificate: is missing"),
+        ("{clientCA: a}", "sealpost.yaml:1: server.tls.certificate: is missing"),
         ("{certificate: a, privateKey: b, clientCRL: c}", "server.tls.clientCRL: has no meaning without clientCA"),
-        ("{hsts: 60}", "sealpost.yaml: server.tls.certificate: is missing"),
+        ("{hsts: 60}", "sealpost.yaml:1: server.tls.certificate: is missing"),
         ("{certificate: a, privateKey: b, hsts: -1}", "server.tls.hsts: must be a whole number from 0 to 63072000"),
         ("{certificate: a, privateKey: b, hsts: 63072001}", "server.tls.hsts: must be a whole number from 0"),
         ("{additional: [{certificate: a, privateKey: b}]}", "server.tls.certificate: is missing"),
@@ -153,7 +153,7 @@ import Testing
         try self.files.configure(tls)
         let ended = try await Daemon.run(["serve", "--config", "sealpost.yaml"], in: self.files.folder)
         #expect(ended.code == 78)
-        #expect(ended.errors.hasPrefix("sealpost: \(message)"), "\(ended.errors)")
+        #expect(ended.errors.hasPrefix("sealpost: sealpost.yaml:1: \(message)"), "\(ended.errors)")
     }
 
     @Test(arguments: [(-7200...(-3600), "cert.pem has expired"), (3600...7200, "cert.pem is not valid before")])

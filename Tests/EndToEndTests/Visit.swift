@@ -36,7 +36,7 @@ struct Visit: Sendable {
         payload: String = "a secret text",
         _ body: (Visit) async throws -> Void
     ) async throws {
-        let settings = ["QUOTAS_DEVICE_REQUESTS": "100000"]
+        let settings = ["QUOTAS_DEVICE_REQUESTS": "100000", "STORAGE_DEVICE_DEVICES": "1000"]
         _ = try await Site.run(
             [Site.Layer(proxy: .haproxy)],
             .tcp,

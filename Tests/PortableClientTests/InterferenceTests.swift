@@ -138,15 +138,16 @@ import Testing
             }
             #expect(Set(nonces).count == 2)
             #expect(nonces.allSatisfy { $0.utf8.count == 22 })
+            // Of a stored notification, the client would return the stored state instead.
             peer.play { request, _ in
-                .answer(PeerAnswer(to: request, body: Samples.item(7), key: Tampering.key, created: Date()))
+                .answer(PeerAnswer(to: request, body: Samples.item(8), key: Tampering.key, created: Date()))
             }
-            let late = await interference { try await client.notification(7) }
+            let late = await interference { try await client.notification(8) }
             #expect(late?.kind == .wrongClock)
             peer.play { request, _ in
-                .answer(PeerAnswer(to: request.asking("another"), body: Samples.item(7), key: Tampering.key))
+                .answer(PeerAnswer(to: request.asking("another"), body: Samples.item(8), key: Tampering.key))
             }
-            let foreign = await interference { try await client.notification(7) }
+            let foreign = await interference { try await client.notification(8) }
             #expect(foreign?.kind == .signature)
         }
     }

@@ -29,19 +29,19 @@ import Testing
         within bounds: StorageBounds? = nil
     ) throws -> PostMember {
         let id = try #require(NotificationID(rawValue: number))
-        let notification = NewNotification(
+        let post = NewNotification(
             id: id,
             sender: sender.id,
             sealedPayload: try self.store.vault.seal(Data("payload".utf8), in: .payload(id, sender: sender.id)),
-            audience: Audience([try TagExpression(expression)]),
+            audience: self.store.hashed(Audience([try TagExpression(expression)])),
             isStoredByClients: true,
             isReadOnce: false,
             priority: .high,
             collapseID: nil,
             createdAt: self.fixture.now,
-            expiresAt: self.fixture.now + 3600
+            expiresAt: self.fixture.now + 3600,
+            once: request
         )
-        let post = NewPost(notification, to: self.store.hashed(notification.audience), once: request)
         return PostMember(posts: [post], batch: nil, bounds: bounds, page: nil)
     }
 

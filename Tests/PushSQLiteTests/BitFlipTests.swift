@@ -175,9 +175,8 @@ import Testing
                     id: id,
                     sender: try #require(users[sender]).id,
                     sealedPayload: try vault.seal(payload, in: .payload(id, sender: #require(users[sender]).id)),
-                    audience: Audience(
-                        [try TagExpression(isBroadcast ? "news" : "username:\(recipient)")],
-                        platforms: nil
+                    audience: storage.store.hashed(
+                        Audience([try TagExpression(isBroadcast ? "news" : "username:\(recipient)")])
                     ),
                     isStoredByClients: true,
                     isReadOnce: false,
@@ -186,8 +185,6 @@ import Testing
                     createdAt: storage.now,
                     expiresAt: storage.now + 3600
                 ),
-                once: nil,
-                by: nil,
                 within: nil,
                 page: isBroadcast ? 2 : nil
             )

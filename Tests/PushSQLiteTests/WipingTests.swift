@@ -45,7 +45,7 @@ import Testing
                             sender: bob.id,
                             sealedPayload: fixture.store.vault.seal(payload, in: .payload(id, sender: bob.id)),
                             sealedAlert: fixture.store.vault.seal(Data("{}".utf8), in: .alert(id, sender: bob.id)),
-                            audience: Audience([.tag(Tag(of: alice.name))]),
+                            audience: fixture.store.hashed(Audience([.tag(Tag(of: alice.name))])),
                             isStoredByClients: true,
                             isReadOnce: isReadOnce,
                             priority: .normal,

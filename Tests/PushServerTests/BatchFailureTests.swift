@@ -17,7 +17,7 @@ import Testing
     )
 
     /// The statuses of a batch of 300, and how many notifications are stored afterwards.
-    private func post(_ failure: @escaping @Sendable ([NewPost]) -> StoreError?) async throws -> ([Int], Int) {
+    private func post(_ failure: @escaping @Sendable ([NewNotification]) -> StoreError?) async throws -> ([Int], Int) {
         let storage = try StoreFixture()
         let paul = try await storage.addUser("paul", role: .publisher)
         let settings = ServerSettings.forTests
@@ -59,9 +59,9 @@ import Testing
         return (outcomes.compactMap { $0["Status"]?.integer }, stored.entries.count)
     }
 
-    private static func number(_ post: NewPost) -> Int {
+    private static func number(_ post: NewNotification) -> Int {
         // Each post has its own lifetime.
-        Int(post.notification.expiresAt.timeIntervalSince(post.notification.createdAt)) - 1
+        Int(post.expiresAt.timeIntervalSince(post.createdAt)) - 1
     }
 
     @Test func aDamagedElementFailsAlone() async throws {
@@ -88,7 +88,7 @@ import Testing
 /// Forwards to another store, except for posts that must fail.
 private struct FailingStore: PostStore, KeyStore {
     let base: any Store
-    let failure: @Sendable ([NewPost]) -> StoreError?
+    let failure: @Sendable ([NewNotification]) -> StoreError?
 
     var vault: Vault { self.base.vault }
     var indexSecret: IndexSecret { self.base.indexSecret }
@@ -96,7 +96,7 @@ private struct FailingStore: PostStore, KeyStore {
     func hashed(_ audience: Audience) -> HashedAudience { self.base.hashed(audience) }
 
     func post(
-        _ posts: [NewPost],
+        _ posts: [NewNotification],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?

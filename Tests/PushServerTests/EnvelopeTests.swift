@@ -191,7 +191,7 @@ import Testing
                 id: id,
                 sender: ada.id,
                 sealedPayload: fixture.storage.store.vault.seal(Data("1".utf8), in: .payload(other, sender: ada.id)),
-                audience: Audience([.tag(Tag(of: ada.name))]),
+                audience: fixture.storage.store.hashed(Audience([.tag(Tag(of: ada.name))])),
                 isStoredByClients: true,
                 isReadOnce: false,
                 priority: .normal,

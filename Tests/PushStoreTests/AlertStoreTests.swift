@@ -69,7 +69,7 @@ import Testing
                 sender: alice.id,
                 sealedPayload: payload,
                 sealedAlert: alert,
-                audience: Audience([.tag(Tag(of: alice.name))]),
+                audience: fixture.store.hashed(Audience([.tag(Tag(of: alice.name))])),
                 isStoredByClients: true,
                 isReadOnce: false,
                 priority: .high,

@@ -52,21 +52,17 @@ import Testing
         let record = AuditRecord(.send, of: "", at: self.fixture.now)
         let posts = try (1...3 as ClosedRange<Int64>).map { number in
             let id = try #require(NotificationID(rawValue: number))
-            let notification = NewNotification(
+            return NewNotification(
                 id: id,
                 sender: alice.id,
                 sealedPayload: try self.store.vault.seal(Data("{}".utf8), in: .payload(id, sender: alice.id)),
-                audience: Audience([try TagExpression("username:alice")]),
+                audience: self.store.hashed(Audience([try TagExpression("username:alice")])),
                 isStoredByClients: true,
                 isReadOnce: false,
                 priority: .high,
                 collapseID: nil,
                 createdAt: self.fixture.now,
-                expiresAt: self.fixture.now + 3600
-            )
-            return NewPost(
-                notification,
-                to: self.store.hashed(notification.audience),
+                expiresAt: self.fixture.now + 3600,
                 by: record.another(.send, of: "canary\(number)", detail: "")
             )
         }

@@ -19,15 +19,16 @@ import Testing
             id: id,
             sender: user.id,
             sealedPayload: try self.fixture.store.vault.seal(Data(), in: .payload(id, sender: user.id)),
-            audience: Audience([.tag(Tag(of: user.name))]),
+            audience: self.fixture.store.hashed(Audience([.tag(Tag(of: user.name))])),
             isStoredByClients: true,
             isReadOnce: false,
             priority: .high,
             collapseID: nil,
             createdAt: self.fixture.now,
-            expiresAt: self.fixture.now + 60
+            expiresAt: self.fixture.now + 60,
+            once: request
         )
-        return try await self.fixture.store.post(notification, once: request)
+        return try await self.fixture.store.post(notification)
     }
 
     private func request(_ key: UInt8, _ request: UInt8 = 0) -> IdempotentRequest {

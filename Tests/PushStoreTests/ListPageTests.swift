@@ -198,7 +198,7 @@ import Testing
                 id: id,
                 sender: self.alice.id,
                 sealedPayload: try self.fixture.store.vault.seal(payload, in: .payload(id, sender: self.alice.id)),
-                audience: Audience([try TagExpression("username:alice")], platforms: nil),
+                audience: self.fixture.store.hashed(Audience([try TagExpression("username:alice")], platforms: nil)),
                 isStoredByClients: true,
                 isReadOnce: false,
                 priority: .high,

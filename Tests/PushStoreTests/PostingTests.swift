@@ -49,29 +49,30 @@ import Testing
         to users: String...,
         once request: IdempotentRequest? = nil,
         sendAt: Date? = nil
-    ) throws -> NewPost {
-        let notification = NewNotification(
+    ) throws -> NewNotification {
+        let audience = Audience(try users.map { try TagExpression("username:\($0)") })
+        return NewNotification(
             id: try #require(NotificationID(rawValue: number)),
             sender: 1,
             sealedPayload: Data(count: 10),
-            audience: Audience(try users.map { try TagExpression("username:\($0)") }),
+            audience: HashedAudience(audience, self.index, TagPolicy()),
             isStoredByClients: true,
             isReadOnce: false,
             priority: .high,
             collapseID: nil,
             createdAt: Self.now,
             expiresAt: Self.now + 60,
-            sendAt: sendAt
+            sendAt: sendAt,
+            once: request
         )
-        return NewPost(notification, to: HashedAudience(notification.audience, self.index, TagPolicy()), once: request)
     }
 
     private func request(_ key: UInt8, _ request: UInt8 = 0) -> IdempotentRequest {
         IdempotentRequest(key: Data([key]), request: Data([request]))
     }
 
-    private func stored(_ request: IdempotentRequest, by post: NewPost) -> StoredRequest {
-        StoredRequest(request, of: post.notification, Reach(recipients: 1, pushes: 1))
+    private func stored(_ request: IdempotentRequest, by post: NewNotification) -> StoredRequest {
+        StoredRequest(request, of: post, Reach(recipients: 1, pushes: 1))
     }
 
     /// Plans all posts, as if each were stored unless its number is in `taken`.
@@ -83,7 +84,7 @@ import Testing
         var plans: [PostPlan] = []
         while let plan = try posting.next(&facts) {
             plans.append(plan)
-            let isTaken = taken.contains(plan.post.notification.id.rawValue)
+            let isTaken = taken.contains(plan.post.id.rawValue)
             posting.end(plan, isTaken ? .idTaken : .stored(Reach(recipients: plan.recipients.count, pushes: 0)))
         }
         return plans
@@ -135,7 +136,7 @@ import Testing
             facts.requests[once.key] = self.stored(once, by: first)
             #expect(try self.decide(&posting, &facts).isEmpty)
             let repeated = PostOutcome.repeated(
-                first.notification.id,
+                first.id,
                 createdAt: Self.now,
                 expiresAt: Self.now + 60,
                 reach: Reach(recipients: 1, pushes: 1)

@@ -56,7 +56,7 @@ import Testing
             id: id,
             sender: alice.id,
             sealedPayload: sealed,
-            audience: Audience([.tag(Tag(of: alice.name))]),
+            audience: fixture.store.hashed(Audience([.tag(Tag(of: alice.name))])),
             isStoredByClients: true,
             isReadOnce: false,
             priority: .high,

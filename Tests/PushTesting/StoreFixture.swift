@@ -178,6 +178,10 @@ package struct StoreFixture: Sendable {
         guard let id = NotificationID(rawValue: number) else { throw Missing("\(number) is no id") }
         let expiresAt = (sendAt ?? self.now) + expiresIn
         let until = SealedUntil(expiresAt: expiresAt, isReadOnce: isReadOnce, now: self.now)
+        let audience = Audience(
+            try expressions.map { try TagExpression($0) },
+            platforms: platforms.map { Set($0.map { Platform($0) }) }
+        )
         return try await self.store.post(
             NewNotification(
                 id: id,
@@ -190,10 +194,7 @@ package struct StoreFixture: Sendable {
                 sealedAlert: try alert.map {
                     try self.store.vault.seal(JSONEncoder().encode($0), in: .alert(id, sender: sender.id), until: until)
                 },
-                audience: Audience(
-                    try expressions.map { try TagExpression($0) },
-                    platforms: platforms.map { Set($0.map { Platform($0) }) }
-                ),
+                audience: self.store.hashed(audience),
                 isStoredByClients: true,
                 isReadOnce: isReadOnce,
                 isEndToEnd: isEndToEnd,
@@ -201,10 +202,9 @@ package struct StoreFixture: Sendable {
                 collapseID: collapseID,
                 createdAt: self.now,
                 expiresAt: expiresAt,
-                sendAt: sendAt
+                sendAt: sendAt,
+                once: request
             ),
-            once: request,
-            by: nil,
             within: bounds,
             page: page
         )
@@ -226,7 +226,7 @@ package struct StoreFixture: Sendable {
                     Data("payload \(id)".utf8),
                     in: .payload(id, sender: sender.id)
                 ),
-                audience: audience,
+                audience: self.store.hashed(audience),
                 isStoredByClients: true,
                 isReadOnce: false,
                 priority: .high,
@@ -234,8 +234,6 @@ package struct StoreFixture: Sendable {
                 createdAt: self.now,
                 expiresAt: self.now + 3600
             ),
-            once: nil,
-            by: nil,
             within: nil,
             page: page
         )

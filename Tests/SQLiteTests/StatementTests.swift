@@ -83,6 +83,11 @@ struct StatementTests {
             try db.run("insert into a values (\(hostile)), (\(Int?.none))")
             #expect(try db.all("select b from a where \(condition)") { $0.text(0) } == [hostile])
             #expect(try db.all("select \(sql: "b") from a where b is \(Int?.none)") { _ in true }.count == 1)
+            #expect(try db.exists("select 1 from a where b = \(hostile)"))
+            #expect(try !db.exists("select 1 from a where b = \("x")"))
+            #expect(try db.first("select b from a where b = \(hostile)") { $0.text(0) } == hostile)
+            let listed = try db.all(composed: "select b from a where b in \([hostile, "x"])") { $0.text(0) }
+            #expect(listed == [hostile])
         }
     }
 

@@ -67,8 +67,8 @@ extension HashedAudience {
 extension PostGroup {
     /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
     /// and the ids that are in use.
-    static func lookUp(for posts: [NewPost], _ senders: [Int64]) throws -> Statement {
-        try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.notification.id.rawValue))
+    static func lookUp(for posts: [NewNotification], _ senders: [Int64]) throws -> Statement {
+        try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.id.rawValue))
     }
 
     static let lookup = """
@@ -83,9 +83,9 @@ extension PostGroup {
     /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
     /// will be stored. So it draws, for each user, one number for each post that names the user.
     /// `nil`: the posts name nobody.
-    static func draw(for posts: [NewPost]) throws -> Statement? {
+    static func draw(for posts: [NewNotification]) throws -> Statement? {
         var counts: [Data: Int] = [:]
-        for post in posts where post.notification.sendAt == nil {
+        for post in posts where post.sendAt == nil {
             for key in Set(post.audience.users.map(\.key)) { counts[key, default: 0] += 1 }
         }
         guard let most = counts.values.max() else { return nil }
@@ -96,7 +96,7 @@ extension PostGroup {
         ofUsers: "(select id as user_id from account where name_key = any($1::bytea[])) as u"
     )
 
-    private static func userKeys(of posts: [NewPost]) -> [Data] {
+    private static func userKeys(of posts: [NewNotification]) -> [Data] {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
@@ -157,7 +157,7 @@ extension PostGroup {
 
     /// Finds the devices with each of the posts' tags, up to a limit. The counters of their users
     /// must be locked, so that no device opens or loses its only event stream meanwhile.
-    static func findDevices(of posts: [NewPost], _ streamLanes: Set<String>) throws -> Statement {
+    static func findDevices(of posts: [NewNotification], _ streamLanes: Set<String>) throws -> Statement {
         let tags = Set(posts.flatMap(\.audience.deviceTags))
         return try Statement(Self.taggedDevices, Array(tags), AudienceWalk.page + 1, streamLanes.sorted())
     }
@@ -193,7 +193,7 @@ extension PostGroup {
         let values: [any Bindable] = [
             notifications.map(\.id.rawValue),
             notifications.map(\.sender),
-            notifications.map(\.audience.app.stored),
+            notifications.map(\.audience.audience.app.stored),
             notifications.map(\.isStoredByClients),
             notifications.map(\.isReadOnce),
             notifications.map(\.priority.rawValue),
@@ -225,10 +225,10 @@ extension PostGroup {
                 scheduled.map(\.id.rawValue),
                 scheduled.map(\.sendAt?.milliseconds),
                 try scheduled.map {
-                    let place = SealedPlace.scheduled($0.id.rawValue)
-                    return try sealing.seal($0.audience.expressions.map(\.description), in: place, until: $0.expiresAt)
+                    let expressions = $0.audience.audience.expressions.map(\.description)
+                    return try sealing.seal(expressions, in: .scheduled($0.id.rawValue), until: $0.expiresAt)
                 } as [Data],
-                try scheduled.map { try $0.audience.platformNames },
+                try scheduled.map { try $0.audience.audience.platformNames },
             ]
         )
     }

@@ -40,7 +40,7 @@ struct PostGroup {
         /// `nil`: they are found page by page, or later.
         let devices: [GroupDevice]?
 
-        var notification: NewNotification { self.plan.post.notification }
+        var notification: NewNotification { self.plan.post }
     }
 
     private let members: [PostMember]
@@ -65,7 +65,7 @@ struct PostGroup {
         (self.members, self.run, self.isAlone, self.store, self.tx) = (members, run, isAlone, store, tx)
         let posts = members.flatMap(\.posts)
         let requests = members.flatMap(\.requests)
-        let senders = Set(posts.map(\.notification.sender)).sorted()
+        let senders = Set(posts.map(\.sender)).sorted()
         let keys = requests.isEmpty ? nil : try IdempotencyKeys.lookup(of: requests)
         let draw = try Self.draw(for: posts)
         let direct = isAlone ? members.flatMap { member in member.posts.filter(member.isDirect) } : posts
@@ -119,7 +119,7 @@ struct PostGroup {
 
     /// The devices of a direct post; `nil` for others, and for a post that does not fit a group
     /// after all: with too many devices, or with devices of users whom it does not name.
-    private func devices(of post: NewPost, _ member: PostMember) -> [GroupDevice]? {
+    private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
         let own = Dictionary(found.map { ($0.number, $0) }) { first, _ in first }
@@ -130,8 +130,8 @@ struct PostGroup {
     }
 
     private mutating func choose(_ plan: PostPlan, of place: Int, _ devices: [GroupDevice]?) throws -> Chosen {
-        let (post, notification) = (plan.post, plan.post.notification)
-        let (payload, alert) = try post.renewed(by: self.store.sealing.vault)
+        let notification = plan.post
+        let (payload, alert) = try notification.renewed(by: self.store.sealing.vault)
         self.facts.ids.insert(notification.id.rawValue)
         self.facts.usage[notification.sender, default: Usage()].add(payload)
         self.added[notification.sender, default: Usage()].add(payload)
@@ -202,7 +202,7 @@ struct PostGroup {
         guard self.run == .first else { return self.tx.queryLast(try Self.adding(added)) }
         var most: [Int64: Usage] = [:]
         for member in self.members {
-            guard let bounds = member.bounds, let sender = member.posts.first?.notification.sender else { continue }
+            guard let bounds = member.bounds, let sender = member.posts.first?.sender else { continue }
             let known = most[sender]
             most[sender] = Usage(
                 notifications: min(Int64(bounds.notifications), known?.notifications ?? .max),
@@ -220,8 +220,8 @@ struct PostGroup {
             select n.id from unnest($1::int8[], $2::int8[], $3::int8[]) as t (id, sender_id, seed)
             join notification n on n.id = t.id and n.sender_id = t.sender_id and n.seed = t.seed limit 1
             """,
-            posts.map(\.notification.id.rawValue),
-            posts.map(\.notification.sender),
+            posts.map(\.id.rawValue),
+            posts.map(\.sender),
             posts.map(\.seed)
         ).count > 0
     }

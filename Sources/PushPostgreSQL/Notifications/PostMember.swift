@@ -3,7 +3,7 @@ internal import PushStore
 
 /// The posts of one caller, in their order, with the facts of its request.
 struct PostMember: GroupMember {
-    let posts: [NewPost]
+    let posts: [NewNotification]
     /// The request that contains all posts.
     let batch: IdempotentRequest?
     let bounds: StorageBounds?
@@ -13,25 +13,25 @@ struct PostMember: GroupMember {
     /// store the posts.
     let term = CredentialLease.admission
 
-    var byteCount: Int { self.posts.reduce(0) { $0 + $1.notification.sealedPayload.count } }
+    var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
     /// Whether the member may share a transaction: it then locks nothing else before its users'
     /// counters, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
     /// Whether a post is for users whom it names, and all their devices, now.
-    func isDirect(_ post: NewPost) -> Bool {
-        let (notification, audience) = (post.notification, post.notification.audience)
-        return self.page == nil && notification.sendAt == nil && notification.collapseID == nil
+    func isDirect(_ post: NewNotification) -> Bool {
+        let audience = post.audience.audience
+        return self.page == nil && post.sendAt == nil && post.collapseID == nil
             && audience.platforms == nil && !audience.expressions.isEmpty
             && audience.usernames.count == audience.expressions.count
     }
 
     /// The idempotent requests, each with the notification that it stores.
     var requests: [IdempotencyKeys.Reserved] {
-        let own = self.posts.compactMap { post in post.request.map { ($0, post.notification) } }
+        let own = self.posts.compactMap { post in post.request.map { ($0, post) } }
         guard let batch, let first = self.posts.first else { return own }
-        return [(batch, first.notification)] + own
+        return [(batch, first)] + own
     }
 }
 

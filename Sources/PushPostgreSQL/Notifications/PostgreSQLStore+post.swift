@@ -9,7 +9,7 @@ extension PostgreSQLStore {
     }
 
     package func post(
-        _ posts: [NewPost],
+        _ posts: [NewNotification],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?

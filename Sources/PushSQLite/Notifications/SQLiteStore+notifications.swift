@@ -9,16 +9,16 @@ extension SQLiteStore {
     }
 
     package func post(
-        _ posts: [NewPost],
+        _ posts: [NewNotification],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?
     ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? AudienceWalk.page)
-        guard let now = posts.first?.notification.createdAt else { return [] }
+        guard let now = posts.first?.createdAt else { return [] }
         // For the usual single post, the text of its entry is made before the writer runs.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
-        let bytes = posts.reduce(0) { $0 + $1.notification.sealedPayload.count }
+        let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in
             var (posting, facts) = (Posting(posts, of: batch, within: bounds), PostSearch(db, now: now))
             while let plan = try posting.next(&facts) {
@@ -42,9 +42,9 @@ extension SQLiteStore {
         by pusher: Pusher,
         page: Int
     ) throws -> PostOutcome {
-        let (post, notification) = (plan.post, plan.post.notification)
-        let target = PushTarget(post, sequence: pusher.changes.next())
-        guard try Self.insert(db, post, target, pusher.sealing) else { return .idTaken }
+        let notification = plan.post
+        let target = PushTarget(notification, sequence: pusher.changes.next())
+        guard try Self.insert(db, notification, target, pusher.sealing) else { return .idTaken }
         var made = (reach: Reach.none, hasWork: false)
         if let sendAt = notification.sendAt {
             try Self.schedule(notification, at: sendAt, sequence: target.sequence, pusher.sealing, db)
@@ -61,12 +61,11 @@ extension SQLiteStore {
 
     private static func insert(
         _ db: Database,
-        _ post: NewPost,
+        _ notification: NewNotification,
         _ target: PushTarget,
         _ sealing: Sealing
     ) throws -> Bool {
-        let notification = post.notification
-        let (payload, alert) = try post.renewed(by: sealing.vault)
+        let (payload, alert) = try notification.renewed(by: sealing.vault)
         let inserted = try db.run(
             prepared: """
                 insert into notification (id, sender_id, app, is_stored_by_clients, is_read_once, priority, collapse_id,
@@ -75,13 +74,13 @@ extension SQLiteStore {
                 """,
             target.id,
             notification.sender,
-            notification.audience.app.stored,
+            notification.audience.audience.app.stored,
             notification.isStoredByClients,
             notification.isReadOnce,
             notification.priority.rawValue,
             notification.collapseID,
             target.sequence,
-            post.seed,
+            notification.seed,
             notification.createdAt.milliseconds,
             notification.expiresAt.milliseconds,
             payload,

@@ -60,7 +60,7 @@ extension SQLiteStore {
         _ sealing: Sealing,
         _ db: Database
     ) throws {
-        let (audience, id) = (notification.audience, notification.id.rawValue)
+        let (audience, id) = (notification.audience.audience, notification.id.rawValue)
         let expressions = try sealing.seal(audience.expressions.map(\.description), in: .scheduled(id))
         try db.run(
             """

@@ -34,11 +34,11 @@ struct DeviceTestHandler: Handler {
         else { throw Problem(.notFound) }
         let order = NotificationOrder(testing: device, of: owner.id)
         let detail = owner.id == user.id ? "" : owner.name.description
-        let posted = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
+        let sent = try await self.poster.post(order, payload: order.payload.bytes, of: context) { _ in
             try context.record(.testDevice, of: device.id.description, detail: detail)
         }
-        let answer = try await self.settlements.watching(posted.id) { bell in
-            try await self.answer(to: posted.id, at: device.number, context, for: user, bell)
+        let answer = try await self.settlements.watching(sent.id) { bell in
+            try await self.answer(to: sent.id, at: device.number, context, for: user, bell)
         }
         return Response(
             uncached: .object([

@@ -28,12 +28,9 @@ struct LocalSendHandler: Handler {
             throw Problem(.invalidMember, "SendAt has passed; leave it out to send at once")
         }
         let payload = try order.payload(from: user, self.settings)
-        let posted = try await self.poster.post(order, payload: payload, of: context) { id in
+        let sent = try await self.poster.post(order, payload: payload, of: context) { id in
             try context.record(.send, of: "\(id)", detail: order.auditDetail)
         }
-        return Response(
-            created: Paths.notification(posted.id.rawValue),
-            SentNotification(posted: posted, order: order).json
-        )
+        return Response(created: Paths.notification(sent.id.rawValue), sent.json)
     }
 }

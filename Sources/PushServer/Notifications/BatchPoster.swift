@@ -39,7 +39,7 @@ struct BatchPoster: Sendable {
         /// The element's index in the batch.
         let number: Int
         let order: NotificationOrder
-        var post: NewPost
+        var post: NewNotification
     }
 
     /// The elements of one transaction.
@@ -116,8 +116,8 @@ struct BatchPoster: Sendable {
         for number in start..<min(end, elements.count) where bytes < Self.chunkBytes {
             do {
                 let draft = try self.draft(elements[number], number, of: origin, in: batch, besides: ids)
-                ids.insert(draft.post.notification.id)
-                bytes += draft.post.notification.sealedPayload.count
+                ids.insert(draft.post.id)
+                bytes += draft.post.sealedPayload.count
                 portion.drafts.append(draft)
             } catch {
                 portion.refused.append((number, self.failures.problem(of: error, in: origin.request)))
@@ -168,7 +168,7 @@ struct BatchPoster: Sendable {
         of origin: Origin,
         besides ids: Set<NotificationID> = [],
         once request: IdempotentRequest?
-    ) throws -> NewPost {
+    ) throws -> NewNotification {
         let moment = origin.moment + TimeInterval((number + Self.chunk - Self.firstChunk) / Self.chunk)
         return try self.poster.newPost(
             order,
@@ -185,7 +185,7 @@ struct BatchPoster: Sendable {
 
     /// The draft with another id, and with its payload encrypted again for that id.
     private func renewed(_ draft: Draft, of origin: Origin) throws -> Draft {
-        let taken = draft.post.notification
+        let taken = draft.post
         let place = SealedPlace.payload(taken.id, sender: taken.sender)
         let payload = Array(try self.poster.store.vault.open(taken.sealedPayload, in: place))
         var draft = draft
@@ -209,8 +209,7 @@ struct BatchPoster: Sendable {
             var again: [Draft] = []
             for (draft, result) in zip(rest, stored.results) {
                 switch result {
-                case .success(let posted?):
-                    outcomes[draft.number] = .success(SentNotification(posted: posted, order: draft.order))
+                case .success(let sent?): outcomes[draft.number] = .success(sent)
                 case .success(nil): again.append(try self.renewed(draft, of: origin))
                 case .failure(let problem) where problem.code == .idempotencyKeyReused: throw problem
                 case .failure(let problem): outcomes[draft.number] = .failure(problem)
@@ -227,14 +226,14 @@ struct BatchPoster: Sendable {
         of draft: Draft,
         _ outcome: PostOutcome,
         from origin: Origin
-    ) async -> Result<NotificationPoster.Posted?, Problem> {
+    ) async -> Result<SentNotification?, Problem> {
         do {
             if case .unknownUser = outcome, origin.user.role == .admin {
                 try await self.reports.run { [poster] reader in
                     try await poster.explain(outcome, of: draft.order.audience.app, to: origin.user, reader)
                 }
             }
-            return .success(try self.poster.posted(draft.post.notification, outcome, from: origin.user))
+            return .success(try self.poster.sent(draft.order, as: draft.post, outcome, from: origin.user))
         } catch {
             return .failure(self.failures.problem(of: error, in: origin.request))
         }
@@ -247,7 +246,7 @@ struct BatchPoster: Sendable {
         _ drafts: ArraySlice<Draft>,
         in batch: IdempotentRequest?,
         of origin: Origin
-    ) async -> (results: [Result<NotificationPoster.Posted?, Problem>], stop: Problem?) {
+    ) async -> (results: [Result<SentNotification?, Problem>], stop: Problem?) {
         do {
             let outcomes = try await self.poster.store(
                 drafts.map(\.post),
@@ -255,7 +254,7 @@ struct BatchPoster: Sendable {
                 from: origin.user,
                 in: origin.request
             )
-            var results: [Result<NotificationPoster.Posted?, Problem>] = []
+            var results: [Result<SentNotification?, Problem>] = []
             for (draft, outcome) in zip(drafts, outcomes) {
                 results.append(await self.result(of: draft, outcome, from: origin))
             }
@@ -266,7 +265,7 @@ struct BatchPoster: Sendable {
         } catch {
             if drafts.count == 1 { return ([.failure(self.failures.problem(of: error, in: origin.request))], nil) }
         }
-        var (results, stop): ([Result<NotificationPoster.Posted?, Problem>], Problem?) = ([], nil)
+        var (results, stop): ([Result<SentNotification?, Problem>], Problem?) = ([], nil)
         for index in drafts.indices {
             if let stop {
                 results.append(.failure(stop))

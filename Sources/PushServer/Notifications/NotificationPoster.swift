@@ -19,15 +19,6 @@ struct NotificationPoster: Sendable {
     /// Connects pushes with their traces, for the delivery.
     let traces: RequestTraces
 
-    /// The facts about a stored notification that its sender gets.
-    struct Posted {
-        let id: NotificationID
-        let createdAt: Date
-        let expiresAt: Date
-        /// `nil` as long as it is unknown, while a broadcast's fan-out runs.
-        let reach: Reach?
-    }
-
     /// Random ids of 31 bits do collide; the attempts are limited only so that a full table ends
     /// in an error.
     static let maximumAttempts = 100
@@ -42,14 +33,14 @@ struct NotificationPoster: Sendable {
         of context: RequestContext,
         once request: IdempotentRequest? = nil,
         record: (NotificationID) throws -> AuditRecord
-    ) async throws -> Posted {
+    ) async throws -> SentNotification {
         let sender = try context.user
         for _ in 0..<Self.maximumAttempts {
             let post = try self.newPost(order, payload, from: sender, now: context.now, once: request, record)
             let outcomes = try await self.store([post], from: sender, in: context.id)
             for outcome in outcomes {
                 try await self.explain(outcome, of: order.audience.app, to: sender, context.reader)
-                if let posted = try self.posted(post.notification, outcome, from: sender) { return posted }
+                if let sent = try self.sent(order, as: post, outcome, from: sender) { return sent }
             }
         }
         throw Self.noFreeID
@@ -66,7 +57,7 @@ struct NotificationPoster: Sendable {
         besides taken: Set<NotificationID> = [],
         once request: IdempotentRequest?,
         _ record: (NotificationID) throws -> AuditRecord
-    ) throws -> NewPost {
+    ) throws -> NewNotification {
         let id = self.drawID(at: moment ?? now, besides: taken)
         // A time in the past means now, also for a repeated request.
         let sendAt = order.sendAt.flatMap { $0 > now ? $0 : nil }
@@ -74,14 +65,14 @@ struct NotificationPoster: Sendable {
         let (vault, until) = (
             self.store.vault, SealedUntil(expiresAt: expiresAt, isReadOnce: order.isReadOnce, now: now)
         )
-        let notification = NewNotification(
+        return NewNotification(
             id: id,
             sender: sender.id,
             sealedPayload: try vault.seal(payload, in: .payload(id, sender: sender.id), until: until),
             sealedAlert: try order.alert.map {
                 try vault.seal(JSONEncoder().encode($0.alert), in: .alert(id, sender: sender.id), until: until)
             },
-            audience: order.audience,
+            audience: self.store.hashed(order.audience),
             isStoredByClients: order.isStoredByClients,
             isReadOnce: order.isReadOnce,
             isEndToEnd: EndToEndPayload.isClaimed(by: payload),
@@ -89,49 +80,51 @@ struct NotificationPoster: Sendable {
             collapseID: order.collapseKey.map { self.collapseIDs.id(of: $0, from: sender.id) },
             createdAt: now,
             expiresAt: expiresAt,
-            sendAt: sendAt
+            sendAt: sendAt,
+            once: request,
+            by: try record(id)
         )
-        let audience = self.store.hashed(order.audience)
-        return NewPost(notification, to: audience, once: request, by: try record(id))
     }
 
     /// Stores new notifications of one sender, and wakes the delivery if it has work.
     func store(
-        _ posts: [NewPost],
+        _ posts: [NewNotification],
         of batch: IdempotentRequest? = nil,
         from sender: User,
         in request: RequestID
     ) async throws -> [PostOutcome] {
         let bounds = self.bounds[sender.role]
         // Recorded before the store: the delivery may run before the next line.
-        if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.notification.id) } }
+        if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.id) } }
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
         for (post, outcome) in zip(posts, outcomes) {
             guard case .stored = outcome else { continue }
             self.history.countPost()
-            if let sendAt = post.notification.sendAt { self.schedule.record(sendAt) }
+            if let sendAt = post.sendAt { self.schedule.record(sendAt) }
         }
         return outcomes
     }
 
     /// The sender's result; `nil` if the notification needs another id. Throws a problem if the
     /// store refused it.
-    func posted(
-        _ notification: NewNotification,
+    func sent(
+        _ order: NotificationOrder,
+        as notification: NewNotification,
         _ outcome: PostOutcome,
         from sender: User
-    ) throws(Problem) -> Posted? {
+    ) throws(Problem) -> SentNotification? {
         switch outcome {
         case .stored(let reach, _):
-            return Posted(
+            return SentNotification(
+                order: order,
                 id: notification.id,
                 createdAt: notification.createdAt,
                 expiresAt: notification.expiresAt,
                 reach: reach.isComplete ? reach : nil
             )
         case .repeated(let id, let createdAt, let expiresAt, let reach):
-            return Posted(id: id, createdAt: createdAt, expiresAt: expiresAt, reach: reach)
+            return SentNotification(order: order, id: id, createdAt: createdAt, expiresAt: expiresAt, reach: reach)
         case .keyReused: throw Problem(.idempotencyKeyReused)
         case .tooMuch(let excess): throw Problem(.tooMuchStored, self.bounds[sender.role].map(excess.detail))
         case .idTaken: return nil

@@ -38,22 +38,21 @@ struct PostHandler: Handler {
     {
         let (order, isFullForm) = try self.order(bytes, context)
         let payload = try order.payload(from: context.user, self.settings)
-        let posted = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
+        let sent = try await self.poster.post(order, payload: payload, of: context, once: request) { id in
             try context.record(.send, of: "\(id)", detail: order.auditDetail)
         }
         guard isFullForm else {
             // The tutorial's clients read a notification in the form that its recipient fetches.
             let item = NotificationItem(
-                id: posted.id.rawValue,
+                id: sent.id.rawValue,
                 payload: order.payload,
                 isRead: false,
-                createdAt: posted.createdAt,
-                expiresAt: posted.expiresAt
+                createdAt: sent.createdAt,
+                expiresAt: sent.expiresAt
             )
             return Response(uncached: item.json)
         }
-        let sent = SentNotification(posted: posted, order: order)
-        return Response(created: Paths.notification(posted.id.rawValue), sent.json)
+        return Response(created: Paths.notification(sent.id.rawValue), sent.json)
     }
 
     /// Reads one of the three forms: an empty body, a string with its addressee in the query, or

@@ -9,20 +9,24 @@ internal import PushStore
 /// Its options come from the request, and the store keeps the other values with an idempotent
 /// request. So a repeated request gets the same answer, byte for byte.
 struct SentNotification {
-    let posted: NotificationPoster.Posted
     let order: NotificationOrder
+    let id: NotificationID
+    let createdAt: Date
+    let expiresAt: Date
+    /// `nil` as long as it is unknown, while a broadcast's fan-out runs.
+    let reach: Reach?
 
     var json: JSONValue { .object(self.members) }
 
     var members: [JSONValue.Member] {
-        let (order, reach) = (self.order, self.posted.reach)
+        let (order, reach) = (self.order, self.reach)
         let platforms = order.audience.platforms.map { $0.map(\.name).sorted() }
         return [
-            .init("Id", .number(self.posted.id.rawValue)),
+            .init("Id", .number(self.id.rawValue)),
             .init("Read", .bool(false)),
-            .init("CreatedAt", .string(self.posted.createdAt.rfc3339)),
+            .init("CreatedAt", .string(self.createdAt.rfc3339)),
             .init("SendAt", order.sendAt.map { .string($0.rfc3339) } ?? .null),
-            .init("ExpiresAt", .string(self.posted.expiresAt.rfc3339)),
+            .init("ExpiresAt", .string(self.expiresAt.rfc3339)),
             .init("App", .string(order.audience.app.description)),
             .init("To", .array(order.audience.expressions.map { .string($0.description) })),
             .init("Platforms", platforms.map { .array($0.map { .string($0) }) } ?? .null),

@@ -8,12 +8,12 @@ package import PushCore
 package struct Posting: Sendable {
     /// The outcomes of the posts so far. A post that `next` has returned counts as stored.
     package private(set) var outcomes: [PostOutcome] = []
-    private let posts: [NewPost]
+    private let posts: [NewNotification]
     private let bounds: StorageBounds?
     /// The request that contains all posts; `nil` once it is in a plan.
     private var batch: IdempotentRequest?
 
-    package init(_ posts: [NewPost], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
+    package init(_ posts: [NewNotification], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
         (self.posts, self.batch, self.bounds) = (posts, batch, bounds)
         self.outcomes.reserveCapacity(posts.count)
     }
@@ -40,7 +40,7 @@ package struct Posting: Sendable {
                 index: self.outcomes.count - 1,
                 post: post,
                 // A later release finds the recipients of its moment.
-                recipients: post.notification.sendAt == nil ? recipients : [],
+                recipients: post.sendAt == nil ? recipients : [],
                 requests: [post.request, self.batch].compactMap { $0 }
             )
         }
@@ -59,7 +59,7 @@ package struct Posting: Sendable {
     }
 
     private func refusal(
-        of post: NewPost,
+        of post: NewNotification,
         _ facts: inout some PostFacts,
         _ recipients: inout Set<Int64>
     ) throws -> PostOutcome? {
@@ -68,18 +68,17 @@ package struct Posting: Sendable {
         if let request = post.request, let earlier = try facts.earlier(request) {
             return try earlier.outcome(of: request)
         }
-        let notification = post.notification
         if let bounds {
-            let usage = try facts.usage(of: notification.sender)
-            if let excess = bounds.excess(usage, adding: notification.sealedPayload.count) { return .tooMuch(excess) }
+            let usage = try facts.usage(of: post.sender)
+            if let excess = bounds.excess(usage, adding: post.sealedPayload.count) { return .tooMuch(excess) }
         }
         for user in post.audience.users {
             let named = try facts.user(withKey: user.key)
-            guard let named, let id = named.id(in: notification.audience.app) else { return .unknownUser(user.name) }
-            if named.requiresEncryption, !notification.isEndToEnd { return .encryptionRequired(user.name) }
+            guard let named, let id = named.id(in: post.audience.audience.app) else { return .unknownUser(user.name) }
+            if named.requiresEncryption, !post.isEndToEnd { return .encryptionRequired(user.name) }
             recipients.insert(id)
         }
-        return facts.isTaken(notification.id) ? .idTaken : nil
+        return facts.isTaken(post.id) ? .idTaken : nil
     }
 }
 
@@ -87,7 +86,7 @@ package struct Posting: Sendable {
 package struct PostPlan: Sendable {
     /// The post's index among those of its caller.
     package let index: Int
-    package let post: NewPost
+    package let post: NewNotification
     /// The users who become recipients because the post names them.
     package let recipients: Set<Int64>
     /// The requests that are stored with the post.

@@ -1,14 +1,18 @@
 package import Foundation
 package import PushCore
 
-/// A notification to be stored; its payload and its alert are encrypted already.
-package struct NewNotification: Sendable, Hashable {
+/// A notification to be stored, with the other rows of the same transaction; its payload and its
+/// alert are encrypted already.
+///
+/// It is a class, because the stores pass it between lists: copying a struct with so many members
+/// would retain each of them.
+package final class NewNotification: Sendable {
     package let id: NotificationID
     package let sender: Int64
     package let sealedPayload: Data
     /// A `PushAlert` as JSON; `nil`: its pushes show their sender's constants.
     package let sealedAlert: Data?
-    package let audience: Audience
+    package let audience: HashedAudience
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let isEndToEnd: Bool
@@ -20,13 +24,20 @@ package struct NewNotification: Sendable, Hashable {
     package let expiresAt: Date
     /// When the notification is sent; `nil`: at once.
     package let sendAt: Date?
+    /// The request that stores it once, however often it is sent; `nil`: each request stores
+    /// another notification.
+    package let request: IdempotentRequest?
+    package let record: AuditRecord?
+    /// The seed of its pushes' ids; also identifies the notification if its transaction runs
+    /// twice.
+    package let seed = Int64.random(in: .min ... .max)
 
     package init(
         id: NotificationID,
         sender: Int64,
         sealedPayload: Data,
         sealedAlert: Data? = nil,
-        audience: Audience,
+        audience: HashedAudience,
         isStoredByClients: Bool,
         isReadOnce: Bool,
         isEndToEnd: Bool = false,
@@ -34,7 +45,9 @@ package struct NewNotification: Sendable, Hashable {
         collapseID: String?,
         createdAt: Date,
         expiresAt: Date,
-        sendAt: Date? = nil
+        sendAt: Date? = nil,
+        once request: IdempotentRequest? = nil,
+        by record: AuditRecord? = nil
     ) {
         self.id = id
         self.sender = sender
@@ -49,6 +62,18 @@ package struct NewNotification: Sendable, Hashable {
         self.createdAt = createdAt
         self.expiresAt = expiresAt
         self.sendAt = sendAt
+        self.request = request
+        self.record = record
+    }
+
+    /// The encrypted values to store. Re-encrypts values from before a keyring exchange, which the
+    /// pass of `rewrap` might otherwise miss.
+    package func renewed(by vault: Vault) throws -> (payload: Data, alert: Data?) {
+        let payload = try vault.renewed(self.sealedPayload, in: .payload(self.id, sender: self.sender))
+        let alert = try self.sealedAlert.map { sealed in
+            try vault.renewed(sealed, in: .alert(self.id, sender: self.sender)) ?? sealed
+        }
+        return (payload ?? self.sealedPayload, alert)
     }
 }
 

@@ -64,7 +64,7 @@ package protocol PostStore: Sendable {
     /// `batch` is the idempotent request that contains all of them, and is stored with the first.
     /// If another request has used its key, nothing is stored and each outcome is `keyReused`.
     func post(
-        _ posts: [NewPost],
+        _ posts: [NewNotification],
         of batch: IdempotentRequest?,
         within bounds: StorageBounds?,
         page: Int?
@@ -173,13 +173,10 @@ extension PostStore {
     /// Stores a notification.
     package func post(
         _ notification: NewNotification,
-        once request: IdempotentRequest? = nil,
-        by record: AuditRecord? = nil,
         within bounds: StorageBounds? = nil,
         page: Int? = nil
     ) async throws -> PostOutcome {
-        let post = NewPost(notification, to: self.hashed(notification.audience), once: request, by: record)
-        let outcomes = try await self.post([post], of: nil, within: bounds, page: page)
+        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
         guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
         return outcome
     }

@@ -27,14 +27,14 @@ package struct PushTarget: Sendable {
         (self.expiresAt, self.audience) = (expiresAt, audience)
     }
 
-    package init(_ post: NewPost, sequence: Int64) {
+    package init(_ post: NewNotification, sequence: Int64) {
         self.init(
-            id: post.notification.id.rawValue,
+            id: post.id.rawValue,
             sequence: sequence,
-            collapseID: post.notification.collapseID,
-            isReadOnce: post.notification.isReadOnce,
-            isEndToEnd: post.notification.isEndToEnd,
-            expiresAt: post.notification.expiresAt,
+            collapseID: post.collapseID,
+            isReadOnce: post.isReadOnce,
+            isEndToEnd: post.isEndToEnd,
+            expiresAt: post.expiresAt,
             audience: post.audience
         )
     }

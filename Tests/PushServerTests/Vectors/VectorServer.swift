@@ -95,7 +95,7 @@ struct VectorServer: Sendable {
                     Data(payload.utf8),
                     in: .payload(id, sender: paul.id)
                 ),
-                audience: Audience([.tag(Tag(of: alice.name))]),
+                audience: self.fixture.storage.store.hashed(Audience([.tag(Tag(of: alice.name))])),
                 isStoredByClients: isStoredByClients,
                 isReadOnce: isReadOnce,
                 priority: .high,

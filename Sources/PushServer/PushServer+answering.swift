@@ -1,0 +1,141 @@
+internal import Foundation
+internal import PushAPI
+internal import PushCore
+internal import PushStore
+internal import SocketHTTP
+
+/// The way of a request whose caller is identified, to its answer.
+extension PushServer {
+    /// Continues a request whose caller could not be identified without waiting.
+    func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
+        do {
+            let caller = try await self.signIn(exchange.request, for: found, now: now)
+            return await self.answer(exchange, found, to: caller, now: now).response
+        } catch {
+            return self.envelope.finish(error, in: exchange)
+        }
+    }
+
+    /// Continues a request after its caller is identified.
+    func answer(_ exchange: Exchange, _ found: RouteTable.Match, to caller: Caller?, now: Date) -> Reply {
+        exchange.account = caller?.account
+        do {
+            let (route, context) = try self.admit(caller, to: found, in: exchange, now: now)
+            if let limit = route.strangersBody, context.isStrict || !route.members.isEmpty {
+                return .later { await self.readBodyAndBegin(route, context, upTo: limit, in: exchange) }
+            }
+            return try self.begin(route, context, in: exchange)
+        } catch {
+            return .now(self.envelope.finish(error, in: exchange))
+        }
+    }
+
+    private func begin(_ route: Route, _ context: RequestContext, in exchange: Exchange) throws -> Reply {
+        if context.isStrict { return .later { await self.runStrictly(route, context, in: exchange) } }
+        return self.reply(with: try route.begin(context), to: context, in: exchange)
+    }
+
+    /// Reserves memory for a stranger's body, reads it and continues. The body keeps these bytes
+    /// for the route.
+    private func readBodyAndBegin(
+        _ route: Route,
+        _ context: RequestContext,
+        upTo limit: Int,
+        in exchange: Exchange
+    ) async -> Response {
+        do {
+            let body = context.request.body
+            let length = body.declaredLength ?? limit
+            guard length <= limit else { throw BodyError.tooLarge }
+            // An array that grows may allocate twice its length.
+            let room = 2 * length
+            try self.strangersBodies.reserve(room)
+            defer { self.strangersBodies.release(room) }
+            _ = try await body.collect(upTo: length)
+            let reply = try self.begin(route, context, in: exchange)
+            return await reply.response
+        } catch {
+            return self.envelope.finish(error, in: exchange)
+        }
+    }
+
+    private func reply(with step: Step, to context: RequestContext, in exchange: Exchange) -> Reply {
+        switch step {
+        case .answer(let response): .now(self.envelope.finish(response, of: context, in: exchange))
+        case .read(let pending, let then): .wait(ReadWait(self, pending, then: then, context, exchange))
+        case .work(let work): .later { await self.run(work, for: context, in: exchange) }
+        }
+    }
+
+    /// Continues a request after its notification was read.
+    func resume(
+        _ then: (RequestContext) throws -> Step,
+        _ context: RequestContext,
+        in exchange: Exchange
+    ) -> Reply {
+        do {
+            let step = try then(context)
+            // Work must run even if the term has ended, since other callers may wait for it; `run`
+            // checks the term afterwards.
+            if case .answer = step, let term = exchange.term { try self.lease?.check(term) }
+            return self.reply(with: step, to: context, in: exchange)
+        } catch {
+            return .now(self.envelope.finish(error, in: exchange))
+        }
+    }
+
+    private func run(
+        _ work: () async throws -> Response,
+        for context: RequestContext,
+        in exchange: Exchange
+    ) async -> Response {
+        guard let span = exchange.span else {
+            return await self.finish(work, for: context, in: exchange)
+        }
+        return await TraceContext.$current.withValue(span.context) {
+            await self.finish(work, for: context, in: exchange)
+        }
+    }
+
+    private func finish(
+        _ work: () async throws -> Response,
+        for context: RequestContext,
+        in exchange: Exchange
+    ) async -> Response {
+        do {
+            if let lease, let term = exchange.term {
+                return try await self.runLeased(work, for: context, in: exchange, lease, term)
+            }
+            return self.envelope.finish(try await work(), of: context, in: exchange)
+        } catch {
+            return self.envelope.finish(error, in: exchange)
+        }
+    }
+
+    /// Throws `StoreError.unavailable` if the term has ended during the work: the server was
+    /// stopped or cut off, and the caller's credentials may have ended long before the answer.
+    private func runLeased(
+        _ work: () async throws -> Response,
+        for context: RequestContext,
+        in exchange: Exchange,
+        _ lease: CredentialLease,
+        _ term: CredentialLease.Term
+    ) async throws -> Response {
+        let response = try await CredentialLease.$admission.withValue(term) { try await work() }
+        try lease.check(term)
+        return self.envelope.finish(response, of: context, in: exchange)
+    }
+
+    /// Checks that the route knows all names in the request, and runs the route only then.
+    private func runStrictly(_ route: Route, _ context: RequestContext, in exchange: Exchange) async -> Response {
+        do {
+            let strict = StrictHandling(route: route)
+            try strict.check(query: context.request.head.query)
+            // The body keeps these bytes for the route.
+            if !route.checksBody { try strict.check(body: try await context.request.body.collect()) }
+        } catch {
+            return self.envelope.finish(error, in: exchange)
+        }
+        return await self.run({ try await route.begin(context).response(to: context) }, for: context, in: exchange)
+    }
+}
