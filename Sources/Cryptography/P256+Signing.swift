@@ -91,7 +91,7 @@ extension P256 {
                 self.rawRepresentation = Data(try ECDSA.Curve.p256.raw(ofDER: der))
             }
 
-            /// The signature in libcrypto's form; `nil` without memory.
+            /// The signature in libcrypto's form; `nil` if memory runs out.
             fileprivate var der: [UInt8]? { ECDSA.Curve.p256.der(ofRaw: Array(self.rawRepresentation)) }
         }
     }

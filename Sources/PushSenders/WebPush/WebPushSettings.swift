@@ -17,7 +17,7 @@ package struct WebPushSettings: Sendable {
     /// Hosts that a browser's endpoint may have; see `WebPushHandleRule`. Each is a lane of its
     /// own.
     package var allowedHosts: [String]
-    /// The addresses that those names may resolve to.
+    /// The addresses that the names of these hosts may resolve to.
     package var addresses: AddressPolicy
     /// The alerts that messages may carry: every message is padded to the length of the longest.
     package var alerts: AlertPolicy
