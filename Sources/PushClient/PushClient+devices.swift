@@ -8,7 +8,7 @@ extension PushClient {
         public let id: String
         /// The name of the server's sender, such as `apns`; `nil` if the server does not say.
         public let platform: String?
-        /// In lower case, with the tag of the user.
+        /// The topics that it has joined, in lower case, with the tag of the user.
         public let topics: [String]
         /// Whether it is this device.
         public let isThisDevice: Bool
@@ -55,7 +55,7 @@ extension PushClient {
                 createdAt: date("CreatedAt"),
                 lastPush: date("LastPush"),
                 retiredAt: date("RetiredAt"),
-                // An unreadable key is reported by senders.
+                // A key that cannot be read counts as none here; senders report it.
                 key: json["Key"]?.text.flatMap { try? DeviceKey($0) }
             )
         }
@@ -113,7 +113,8 @@ extension PushClient {
         return TestPush(state: state, reason: answer.json?["Reason"]?.text)
     }
 
-    /// Gives this device's public keys to the server, after each registration under a new id.
+    /// Gives this device's public keys to the server. Call it after each registration under a new
+    /// id.
     public func setDeviceKey(_ key: DeviceKey) async throws {
         try await self.setDeviceKey(key.text, of: try self.ownDevice())
     }
@@ -126,8 +127,8 @@ extension PushClient {
         _ = try await self.api.call(request)
     }
 
-    /// Returns the code that was pushed to the handle of a webhook, so that the server registers
-    /// the handle. A wrong or expired code throws a problem `confirmation-refused`.
+    /// Sends the server the code that was pushed to the handle of a webhook, so that the server
+    /// registers the handle. A wrong or expired code throws a problem `confirmation-refused`.
     public func confirmHandle(_ code: String) async throws {
         var request = APIRequest("POST", Paths.confirmation(try self.ownDevice()))
         request.body = .string(code)

@@ -5,7 +5,7 @@ internal import PushAPI
 /// The sign-outs of an account that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
-    /// Provides a token if an order has none, or an invalid one; `nil` without a client of the
+    /// Provides a token for an order that has no valid one; `nil` if there is no client of the
     /// session.
     private let token: (@Sendable (_ refused: String?) async -> String?)?
 
@@ -104,8 +104,8 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The device to end; `nil` without a device, or if the current session uses it: the server
-    /// gives one device of one user one id.
+    /// The device to end; `nil` without a device, or if the current session uses it: in all
+    /// sessions of one user, the server gives a device the same id.
     private func registration(of order: SignOutOrder) throws -> String? {
         let current = try PushClientError.storing { try self.account.currentRegistration() }
         return current == order.registration ? nil : order.registration

@@ -21,8 +21,8 @@ protocol SignatureKey {
 extension P256.KeyAgreement.PrivateKey: AgreementKey {}
 extension P256.Signing.PrivateKey: SignatureKey {}
 
-/// The private keys of a device as ``DeviceKeys/stored`` has them, before the text of the public
-/// ones.
+/// The private keys of a device. In ``DeviceKeys/stored``, the text of the public keys follows
+/// them.
 enum PrivateKeys {
     /// 32 bytes each.
     case inMemory(signing: Data, agreement: Data)
@@ -32,7 +32,7 @@ enum PrivateKeys {
     private static let enclave = "enclave"
     private static let length = 32
 
-    /// Reads the keys and the text.
+    /// Reads the private keys, and the text of the public keys.
     static func read(_ stored: Data) throws -> (keys: PrivateKeys, text: String) {
         let stored = Data(stored)
         let text = stored.dropFirst(2 * self.length)

@@ -23,7 +23,7 @@ extension Account {
     }
 
     private func endWithoutRoom(_ order: (StoredRegistration?) -> SignOutOrder) -> SignOutOrder? {
-        // Also ends an account whose index cannot be read now.
+        // This also ends an account whose index cannot be read now.
         let snapshot =
             (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }
