@@ -70,7 +70,7 @@
         }
     }
 
-    /// Where the next `count` bytes go.
+    /// The place of the next `count` bytes.
     @inline(__always) @inlinable mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count >= 0 && count <= self.end - self.next, "more is written than was reserved")
         defer { self.next += count }

@@ -45,7 +45,7 @@ package enum ECDSA {
 
     package struct PublicKey: Sendable {
         package let curve: Curve
-        /// Both coordinates.
+        /// Both coordinates, one after the other.
         package let rawRepresentation: Data
         private let key: AsymmetricKey
 

@@ -30,7 +30,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
     /// The addresses that the client may connect to. If there is a proxy, this concerns the
     /// proxy's address, and the proxy judges the addresses of the hosts.
     package var addresses: AddressPolicy
-    /// `nil`: calls go to their hosts directly.
+    /// `nil` if calls go to their hosts directly.
     package var proxy: OutboundProxy?
 
     package init(

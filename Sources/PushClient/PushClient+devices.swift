@@ -4,7 +4,7 @@ internal import PushAPI
 extension PushClient {
     /// A device of the account, for a screen such as "your devices".
     public struct Device: Sendable, Hashable, Identifiable {
-        /// The id of its registration.
+        /// The id of the device's registration.
         public let id: String
         /// The name of the server's sender, such as `apns`; `nil` if the server does not say.
         public let platform: String?
@@ -12,13 +12,14 @@ extension PushClient {
         public let topics: [String]
         /// Whether it is this device.
         public let isThisDevice: Bool
-        /// When it was registered.
+        /// When the device was registered.
         public let createdAt: Date?
-        /// When the provider last accepted a push to it.
+        /// When the provider last accepted a push to the device.
         public let lastPush: Date?
-        /// When another account registered it; `nil` if it is still this account's.
+        /// When another account registered the device; `nil` if it is still this account's.
         public let retiredAt: Date?
-        /// Its public keys for end-to-end encryption; `nil` if it has none that can be read.
+        /// The device's public keys for end-to-end encryption; `nil` if it has none that can be
+        /// read.
         public let key: DeviceKey?
 
         /// Creates a device for an app's own tests and previews.
@@ -85,7 +86,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone already.
+            // The device is gone already.
         }
     }
 

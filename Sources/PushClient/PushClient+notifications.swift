@@ -53,7 +53,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is already gone.
+            // The notification is already gone.
         }
         try await self.inbox.remove([id])
     }
@@ -95,7 +95,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is already gone.
+            // The notification is already gone.
         }
         try await self.inbox.remove([id])
     }

@@ -85,7 +85,8 @@ extension PushClient {
             registration: id,
             account: self.api.own.id
         )
-        // If the order cannot be written, the server ends the registration with its session.
+        // If the sign-out order cannot be written, the server ends the registration with its
+        // session.
         try? self.records.account.add(order)
         // If this fails, a later attempt repeats it.
         _ = try? await self.signOuts.finish(at: self.server, self.options)
@@ -160,7 +161,7 @@ extension PushClient {
             throw PushClientError.signedOut
         } catch {
             try Task.checkCancellation()
-            // The next start asks again.
+            // The next start of the app asks again.
             return false
         }
     }
@@ -189,7 +190,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone already.
+            // The registration is gone already.
         }
         self.records.registration = nil
     }

@@ -73,9 +73,9 @@ extension PushClient {
     /// given one yet, the client asks the app's closure for a token. If the app has none, the
     /// account's next session ends the device when it registers.
     ///
-    /// On a full disk the client still removes everything, because removing needs no room. If it
-    /// cannot store the sign-out even then, it asks the server once, and returns `false` without
-    /// an answer.
+    /// On a full disk the client still removes everything, because removing needs no free space.
+    /// If it cannot store the sign-out even then, it asks the server once, and returns `false`
+    /// without an answer.
     @discardableResult
     public func signOut() async throws -> Bool {
         let account = self.api.own.id
@@ -90,7 +90,7 @@ extension PushClient {
         return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
     }
 
-    /// `unstored` is the order if the store could not write it.
+    /// `unstored` is the sign-out order if the store could not write it.
     private func endAtServer(_ unstored: SignOutOrder?) async throws -> Bool {
         try await CallDeadline.within(self.deadline) {
             if let unstored { return await self.signOuts.carryOut(unstored, at: self.server, self.options) }

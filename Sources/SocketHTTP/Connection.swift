@@ -88,7 +88,7 @@ final class Connection {
         self.close()
     }
 
-    /// Refuses the connection itself.
+    /// Refuses the whole connection, before any request.
     func refuseConnection(_ refusal: Refusal) async {
         if self.loopState.insert(self) {
             await self.refuse(refusal)
@@ -160,7 +160,7 @@ final class Connection {
         return .answer(response, head, sendsBody: !isWhole, unread: unread, closes: closes)
     }
 
-    /// Whether no request can follow this one.
+    /// Whether no other request can follow this one on the connection.
     private func mustClose(after response: Response, to head: RequestHead, leaving unread: UnreadBody) -> Bool {
         if response.closesConnection || !head.keepsAlive { return true }
         if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }

@@ -117,8 +117,8 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// Replaces the limits for connections that begin afterwards; open ones keep theirs. From any
-    /// thread.
+    /// Replaces the limits for connections that begin afterwards; open ones keep theirs. Any
+    /// thread may call this.
     ///
     /// The time after which the kernel gives up a vanished client does not change while the server
     /// listens.
@@ -137,8 +137,8 @@ package final class HTTPServer: Sendable {
 
     // MARK: Connections
 
-    /// Serves a connection that the caller has accepted, and closes it. On the stream's loop,
-    /// which must be one of the server's; stops with the server.
+    /// Serves a connection that the caller has accepted, and closes it; ends when the server
+    /// stops. Call it on the stream's loop, which must be one of the server's.
     package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
         loop.assertOnLoop()
         await self.connection(stream, peer, self.perLoop[loop.index]).serve()

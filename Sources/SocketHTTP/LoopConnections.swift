@@ -93,7 +93,8 @@ final class LoopConnections: @unchecked Sendable {
         return true
     }
 
-    /// Lets every connection finish the answer that it has begun, and closes it. From any thread.
+    /// Lets every connection finish the answer that it has begun, and closes it. Any thread may
+    /// call this.
     func stop() {
         self.loop.execute {
             self.isStopping = true
@@ -112,7 +113,7 @@ final class LoopConnections: @unchecked Sendable {
         LoopTimer(loop: self.loop, action: action).arm(at: .now + time)
     }
 
-    /// Closes all connections, including busy ones. From any thread.
+    /// Closes all connections, including busy ones. Any thread may call this.
     func close() {
         self.loop.execute {
             self.isClosed = true

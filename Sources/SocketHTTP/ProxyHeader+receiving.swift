@@ -2,7 +2,7 @@ internal import Glibc
 internal import Reactor
 
 extension ProxyHeader {
-    /// The reason why a connection has no header.
+    /// The reason why no client is known after the wait for a header.
     enum Failure: Error {
         case malformed
         /// The connection ended, or the time for the header was over.

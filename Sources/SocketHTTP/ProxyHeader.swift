@@ -70,7 +70,7 @@ package enum ProxyHeader {
         guard bytes.count >= end else { return .read(end - bytes.count) }
         let addresses = bytes[self.fixedPart..<end]
         switch (bytes[12], bytes[13]) {
-        // LOCAL: the addresses mean nothing.
+        // The command is LOCAL, with which the addresses mean nothing.
         case (0x20, _): return .complete(.balancer)
         case (0x21, 0x11):
             guard addresses.count >= 12 else { return .malformed }

@@ -162,7 +162,7 @@ package final class RequestHead: Sendable {
         return values
     }
 
-    /// See `RequestParts`.
+    /// `RequestParts` explains these two.
     package var isConditional: Bool { self.parts.isConditional }
     package var namesItsPage: Bool { self.parts.namesItsPage }
 

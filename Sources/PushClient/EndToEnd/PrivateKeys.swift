@@ -24,9 +24,9 @@ extension P256.Signing.PrivateKey: SignatureKey {}
 /// The private keys of a device. In ``DeviceKeys/stored``, the text of the public keys follows
 /// them.
 enum PrivateKeys {
-    /// 32 bytes each.
+    /// The bytes of the two private keys, 32 each.
     case inMemory(signing: Data, agreement: Data)
-    /// Encrypted by this device's Secure Enclave, for itself.
+    /// The two keys as this device's Secure Enclave has encrypted them for itself.
     case inSecureEnclave(signing: Data, agreement: Data)
 
     private static let enclave = "enclave"

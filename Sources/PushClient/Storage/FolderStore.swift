@@ -107,7 +107,7 @@ final class FolderStore: EntryStore {
     }
 
     func leftovers(in folder: AccountFolder) -> Set<String> {
-        // Files that cannot be listed are swept another time.
+        // Files that cannot be listed now are left to a later sweep.
         let entries = (try? Self.files(in: self.entries(folder))) ?? []
         let drafts = (try? Self.files(in: self.indexes(folder)))?.filter { $0.hasPrefix(Self.draft) } ?? []
         return Set(entries).union(drafts)

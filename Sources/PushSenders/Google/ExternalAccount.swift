@@ -19,7 +19,7 @@ struct ExternalAccount: Sendable {
     /// The account in whose name the server sends.
     struct Impersonation: Sendable, Hashable {
         let url: OutboundURL
-        /// In seconds.
+        /// The lifetime of the account's token, in seconds.
         let lifetime: Int
     }
 

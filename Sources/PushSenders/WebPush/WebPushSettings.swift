@@ -21,7 +21,8 @@ package struct WebPushSettings: Sendable {
     package var addresses: AddressPolicy
     /// The alerts that messages may carry: every message is padded to the length of the longest.
     package var alerts: AlertPolicy
-    /// The notification that Safari shows without the page's worker; `nil`: none.
+    /// The notification that Safari shows if the page's worker does not replace it; `nil` for no
+    /// such notification.
     package var placeholder: WebPushPlaceholder?
     package var connection: ConnectionSettings
 
