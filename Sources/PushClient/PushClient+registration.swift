@@ -70,8 +70,8 @@ extension PushClient {
             await self.endUnstored(id)
             throw error
         }
-        // An earlier session may have left a device without a valid token to end it. The device
-        // ends now; after a failure the next registration retries.
+        // An earlier session may have left a device that it had no valid token to end. The client
+        // ends that device now; after a failure the next registration retries.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }

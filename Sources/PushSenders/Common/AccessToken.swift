@@ -105,8 +105,8 @@ struct AccessToken: Sendable {
 }
 
 extension SendFailure {
-    /// This failure as that of a call for credentials. A failure that concerns a single push, such
-    /// as `rejected`, becomes a misconfiguration of the server.
+    /// This failure as that of a call for credentials. A failure that would be the fault of a
+    /// single push, such as `rejected`, becomes a misconfiguration.
     func ofCredentials(from source: String) -> SendFailure {
         let reason = source + ": " + self.reason
         switch self {
