@@ -32,7 +32,7 @@ extension ConnectionPool {
                 failure.isConflict || failure.isLostConnection || isStale, runs < Self.maximumRuns,
                 !Task.isCancelled, ContinuousClock.now < deadline
             else {
-                // Rethrows the error that the body has thrown instead of the failure, if any.
+                // If the body itself threw an error, rethrows that error instead of the failure.
                 _ = try result.get()
                 throw failure
             }

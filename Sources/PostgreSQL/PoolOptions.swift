@@ -49,7 +49,7 @@ package struct PoolCounters: Sendable, Hashable {
     package var open = 0
     /// Statements that wait for an answer, and transactions that wait for a connection.
     package var waiting = 0
-    /// How long the oldest of them has waited.
+    /// The longest time that one of these statements and transactions has waited.
     package var oldestWait = Duration.zero
     /// Transactions that ran again, and statements that were sent again.
     package var retries = 0

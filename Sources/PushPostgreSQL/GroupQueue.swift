@@ -82,7 +82,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Waits until another caller's group has done this seat's work, or until this caller must
-    /// lead the next group: then the seat has no outcome. Resumes the caller once.
+    /// lead the next group. In the second case the seat has no outcome yet. Resumes the caller
+    /// once.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller
         // Resuming a task only enqueues it, so it may be done under the lock.
@@ -99,7 +100,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Leads a group of the seat's caller, whose turn it is, and of the callers that wait.
-    /// Afterwards the seat has its outcome, too.
+    /// Afterwards this seat has its outcome, like the others.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()

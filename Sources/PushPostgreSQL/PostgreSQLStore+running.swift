@@ -31,8 +31,8 @@ extension PostgreSQLStore {
                 do {
                     try await self.writeReceipts()
                 } catch {
-                    // `writeReceipts` has requeued them; while the database fails, posts report
-                    // it.
+                    // `writeReceipts` has requeued the receipts. Nothing is reported here: while
+                    // the database fails, posts report it.
                     try? await Task.sleep(for: ReceiptBook.pause)
                 }
             }

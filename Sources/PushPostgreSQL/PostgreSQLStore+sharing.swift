@@ -43,7 +43,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The lease's end less its duration is the time of its renewal.
+    /// A server last renewed its lease at the end of the lease minus the lease's duration.
     private static let servers = """
         select name, release, started_at, greatest(started_at, until - \(ServerMembership.leaseDuration)),
             case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1

@@ -32,7 +32,7 @@ package final class PostgreSQLStore: Sendable {
     let streamBook = StreamBook()
     let echoes = StreamEchoes()
     let condition: StoreCondition
-    /// The number of keyring exchanges that have started.
+    /// The number of replacements of the keyring that have started.
     let exchanges = Atomic(0)
     /// Set when receipts wait to be written.
     let receiptSignal = Signal()

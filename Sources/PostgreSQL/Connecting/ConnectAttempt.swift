@@ -45,7 +45,7 @@ final class ConnectAttempt: ReadinessHandler {
         }
         guard let connection else { return self.end(.failure(ConnectFailure("out of memory"))) }
         self.connection = connection
-        // libpq's own receiver writes to the standard error.
+        // By default, libpq writes notices to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         guard PQstatus(connection) != CONNECTION_BAD else { return self.fail(connection) }
         self.watch(connection, for: .write)

@@ -63,7 +63,8 @@ final class PipelineConnection: SessionOwner {
         self.waiting += 1
         if !self.isWatched { self.watchDeadlines() }
         self.queue.append(request)
-        // Flushes at the end of this turn, after all others of it have submitted theirs.
+        // Flushes at the end of this turn of the loop, after all other requests of the turn were
+        // submitted.
         self.flushTimer?.arm(at: self.loop.now)
     }
 
@@ -187,7 +188,8 @@ final class PipelineConnection: SessionOwner {
         }
     }
 
-    /// Misses messages that are sent before the server has received this: messages are only hints.
+    /// Misses messages that are sent before the server has received the `listen`: messages are
+    /// only hints.
     private func listen(on session: Session) {
         guard let listening else { return }
         session.onMessage = listening.onMessage

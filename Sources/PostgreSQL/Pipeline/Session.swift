@@ -9,8 +9,8 @@ internal import Reactor
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Session: ReadinessHandler, @unchecked Sendable {
-    /// Beyond this number, statements are not prepared. Only SQL texts that contain values can
-    /// reach it.
+    /// Statements beyond this number are not prepared. The limit is reached only if SQL texts
+    /// contain values.
     private static let maximumPrepared = 1000
 
     enum Item {
@@ -98,7 +98,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if self.inFlight.isEmpty { self.lastHeard = self.loop.now }
         let key = request.statement.key
         if self.prepared[key] == nil, self.prepared.count < Self.maximumPrepared {
-            // A name is never used again: a failed statement may have left its own on the server.
+            // Names are never reused: a statement that failed may still exist on the server under
+            // its name.
             self.lastName += 1
             let name = "s\(self.lastName)"
             guard PQsendPrepare(connection, name, key.sql, Int32(key.types.count), key.types) == 1 else {
@@ -171,7 +172,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
             // Results that arrived before the end still count.
             self.readAnswers()
             self.readMessages()
-            // By then the owner may have closed it.
+            // The owner may have closed the connection in the meantime.
             guard self.isOpen else { return }
             guard isAlive else { return self.failSending(connection) }
         }

@@ -190,7 +190,8 @@ final class WriterPool: SessionOwner {
             session.fail("no answer within \(limit)")
         }
         let now = self.loop.now
-        // If all connections are in use, the server has not failed.
+        // Without a failure or a running attempt to connect, all connections are in use, and the
+        // error is `busy`.
         let reason = self.lastFailure ?? self.races.values.first?.state
         let failure = reason.map { DatabaseError.unavailable(reason: $0) } ?? .busy
         let expired = self.waiters.all.filter { $0.deadline <= now }

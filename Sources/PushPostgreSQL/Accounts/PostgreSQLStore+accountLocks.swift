@@ -37,8 +37,8 @@ extension PostgreSQLStore {
         }
         let locked = try await tx.query("\(find) for update", key).first.map(StoredAccount.init)
         guard isLosing, let account = locked, account.isAdministrator else { return (locked, false) }
-        // The user may have become an administrator since. Two such transactions may deadlock; one
-        // of them is then retried.
+        // The user may have become an administrator since the lock was chosen. Two such
+        // transactions may deadlock; one of them is then retried.
         if others == nil { others = try await Self.lockAdministrators(tx) }
         return (account, others?.contains { $0 != account.id } != true)
     }

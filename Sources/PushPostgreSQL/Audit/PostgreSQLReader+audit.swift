@@ -21,7 +21,8 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The number of entries ever written: with one chain, the newest entry's number.
+    /// The number of entries ever written. If the audit has a single hash chain, this is the
+    /// newest entry's number.
     package func lastAuditNumber() async throws(StoreError) -> Int64 {
         try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
     }

@@ -62,7 +62,8 @@ extension PostgreSQLStore: RegistrationStore {
         return true
     }
 
-    /// Pushes accepted in the other environment do not show that this one works.
+    /// Also deletes the times of accepted pushes: a push accepted in the old environment does not
+    /// show that the new environment works.
     private static let moveDevice = """
         with moved as (
             update device set lane = $2, environment_moves = environment_moves + 1

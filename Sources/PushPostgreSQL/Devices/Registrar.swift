@@ -70,7 +70,8 @@ struct Registrar {
         """
 
     private func lockUser() async throws {
-        // A user who was deleted meanwhile has no ids either, so the lock is not checked.
+        // The result is not checked: if the user was deleted meanwhile, the user's registrations
+        // do not exist either.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user)
     }
 }

@@ -15,8 +15,8 @@ struct PostMember: GroupMember {
 
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.notification.sealedPayload.count } }
 
-    /// Whether the member may share a transaction: it then locks nothing else before its users'
-    /// counters, which a group locks first.
+    /// Whether the member may share a transaction with others. Such a member locks nothing before
+    /// the counters of its users, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
     /// Whether a post is for users whom it names, and all their devices, now.

@@ -118,7 +118,7 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The place of the time of the last removal.
+    /// The index of the column with the time of the last removal.
     private static let removedAt = ChangeColumn.allCases.count
 
     /// The next changes of a user. Always returns a row, with the time of the last removal at its
@@ -130,8 +130,8 @@ extension PostgreSQLReader {
         order by p.change
         """
 
-    /// Compares the user for each notification: a user may have very many others, which the query
-    /// must not read.
+    /// Looks up the row of this user for each named notification. The user may have very many
+    /// other notifications, which the query must not read.
     static let named = """
         select p.*, m.at from (select max(at) as at from removal) m left join (
             select \(ChangeColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)

@@ -47,8 +47,8 @@ extension PostgreSQLStore {
             notifications
         ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
         if found.isEmpty { return }
-        // A separate statement, because it must see commits that happened while the one before
-        // waited for the rows.
+        // This is a separate statement, because it must see commits that happened while the
+        // statement before it waited for the rows.
         let erased = Set(
             try await tx.query(
                 """

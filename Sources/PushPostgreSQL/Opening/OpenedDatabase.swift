@@ -49,8 +49,8 @@ struct OpenedDatabase {
         }
     }
 
-    /// Checks the mark before it reads or writes anything, so that an older database stays as it
-    /// is.
+    /// Checks the stored mark of the cluster before it reads or writes anything, so that an older
+    /// database stays as it is.
     private static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
@@ -72,7 +72,7 @@ struct OpenedDatabase {
     }
 
     /// The encrypting key, which is in use from then on. If that is not the keyring's first key,
-    /// also what the first key waits for.
+    /// also returns the servers that lack the first key.
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,
@@ -89,7 +89,7 @@ struct OpenedDatabase {
         return choice
     }
 
-    /// `nil` if the server has no place to store them.
+    /// The day keys; `nil` if the server has no place to store them.
     private static func dayKeys(
         _ connection: BlockingConnection,
         _ options: StoreOptions,
@@ -120,8 +120,8 @@ struct OpenedDatabase {
         return secret
     }
 
-    /// Stores the row of the events. If any kind of event is kept, also stores a placeholder row,
-    /// whose number the next event follows.
+    /// Inserts the row of `event_state`. If any kind of event is kept, also inserts a placeholder
+    /// event, whose number the next event follows.
     private static func beginEvents(
         _ connection: BlockingConnection,
         _ kinds: Set<PushEvent.Kind>,

@@ -51,7 +51,7 @@ enum SchemaOwnership {
             on n.nspname = current_schema() and n.oid <> pg_my_temp_schema()
         """
 
-    /// The number 0 stands for `public`, the rights of all roles.
+    /// The role number 0 stands for `public`, the rights of all roles.
     private static let foreignRights = """
         with stranger as (
             select r.oid, r.rolname::text as name from pg_roles r

@@ -12,7 +12,7 @@ final class LeaseBook: Sendable {
         var searches: [ContinuousClock.Instant] = []
     }
 
-    /// After this time, no commit is still running whose connection was lost.
+    /// After this time, a commit whose connection was lost is no longer running.
     private static let longestCommit = Duration.seconds(60)
 
     /// Several lanes lease and settle at the same time; each only looks up or stores some keys.

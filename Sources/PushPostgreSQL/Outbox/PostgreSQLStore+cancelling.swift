@@ -55,8 +55,8 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Settles all pushes to devices, including parked ones and those that are being sent, whose
-    /// answers then change nothing.
+    /// Settles all pushes to devices, including parked ones and those that are being sent. The
+    /// provider's answer to a push that is being sent then changes nothing.
     ///
     /// For deleted devices. The caller must delete their rows of `device_push` afterwards, because
     /// an answer that is stored just before adds one.

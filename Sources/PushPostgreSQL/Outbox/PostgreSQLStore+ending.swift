@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The end of one push.
+/// The final outcome of one push, to be stored.
 struct PushEnd: Sendable {
     let push: DuePush
     let state: TallyState
@@ -18,7 +18,7 @@ struct PushEnd: Sendable {
     var isPaced = false
 }
 
-/// A push that ends now had ended before; the transaction is rolled back.
+/// A push had already ended when this transaction was to end it; the transaction is rolled back.
 struct EndedBefore: Error {}
 
 extension PostgreSQLStore {
@@ -103,8 +103,8 @@ extension PostgreSQLStore {
     /// notification's sender.
     ///
     /// Checks by key for a push that already ended and was enqueued again: `on conflict` would add
-    /// an entry to the log for each push, and read the index twice. No other end can come in
-    /// between, since it would have deleted the same row of `push`.
+    /// an entry to the log for each push, and read the index twice. No other transaction can end
+    /// the push in between, since it would have deleted the same row of `push`.
     ///
     /// The check is a scalar subquery: `not exists` becomes a join, which reads the whole table if
     /// the planner assumes that it is small.

@@ -5,7 +5,8 @@ package import PushStore
 
 /// Looks: pushes that show nothing and tell a device to sync, as SQLite's store enqueues them.
 ///
-/// The devices' rows are locked first, so that two servers make one look of two changes.
+/// The devices' rows are locked first, so that two servers with a change each make one look, not
+/// two.
 extension PostgreSQLStore {
     package func enqueueLooks(
         _ orders: [LookOrder],

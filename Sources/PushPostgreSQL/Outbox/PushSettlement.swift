@@ -56,7 +56,7 @@ struct PushSettlement: Sendable {
         }
     }
 
-    /// Makes it due at once, since its device has an event stream by now.
+    /// Makes the push due at once, since its device has an event stream by now.
     mutating func makeDueNow(now: Date) {
         guard let wait = self.return else { return }
         self.return = Return(dueAt: now, reason: wait.reason, attempts: wait.attempts)

@@ -28,7 +28,7 @@ final class ServerMembership: Sendable {
     /// to connect take at most a second, plus `renewalInterval`. Less than `leaseDuration`, so
     /// that a server that has just started or resumed takes over as soon as another one.
     static let fencingDelay = Duration.seconds(4)
-    /// The number of renewals between deletions of old ends.
+    /// The number of renewals between deletions of old rows of `account_end`.
     private static let trimInterval = 300
 
     struct State {
@@ -77,8 +77,8 @@ final class ServerMembership: Sendable {
     /// The server's number, which is never assigned again. Changes after the server was fenced.
     var number: Int64 { self.state.withLock { $0.assigned.number } }
 
-    /// Whether this server may send pushes that it leased under the number; `false` if it was not
-    /// renewed in time.
+    /// Whether this server may send the pushes that it leased under its number; `false` if it has
+    /// not renewed its lease in time.
     var isAlive: Bool { self.lease.term != nil }
 
     /// The machine and the process, for operators.
@@ -94,7 +94,7 @@ final class ServerMembership: Sendable {
         self.loop.execute { self.wait() }
     }
 
-    /// Stops renewing the number. Its leases stay until others fence it.
+    /// Stops renewing the lease. The server's leases of pushes stay until other servers fence it.
     func abandon() {
         self.state.withLock { $0.isEnded = true }
         self.lease.end(isFinal: true)
@@ -169,8 +169,8 @@ final class ServerMembership: Sendable {
     }
 
     private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // A server that was paused, perhaps together with the others, counts the time from now
-        // on.
+        // If this server was paused, perhaps together with the others, the time of successful
+        // renewals counts from now on.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {
@@ -195,7 +195,7 @@ final class ServerMembership: Sendable {
 
     /// Joins under another number, after the last one was fenced.
     private func rejoin() {
-        // A renewal that was in flight when the number was given up finds no row.
+        // A renewal that was in flight when this server gave up its number finds no row.
         if self.state.withLock({ $0.isEnded }) { return }
         guard self.options.mayExchange() else { return self.wait() }
         // Abandons requests that were admitted under the old number.

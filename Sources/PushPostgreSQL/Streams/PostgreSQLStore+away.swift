@@ -33,8 +33,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Parks the pushes of devices without a stream that were enqueued for one. The counters of
-    /// the devices' users must be locked.
+    /// Parks pushes that were enqueued for an event stream, of devices that have no stream now.
+    /// The counters of the devices' users must be locked.
     static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
         _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)

@@ -4,7 +4,7 @@ internal import PushStore
 extension PostgreSQLStore {
     /// How long the first end of a stream waits for others to share its transaction.
     private static let gathering = Duration.milliseconds(100)
-    /// The interval between checks whether this server has another number.
+    /// The interval between checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)
     /// The numbers of intervals between searches for rows of fenced servers, and between
     /// comparisons of all rows with the open streams.

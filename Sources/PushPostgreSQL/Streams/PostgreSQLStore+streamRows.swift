@@ -126,8 +126,8 @@ extension PostgreSQLStore {
             and (node <> all \(StreamHolder.activeServers) or (node = $3 and device = any($2::int8[])))
         """
 
-    /// A time no later than the streams of other servers, which may have been opened while this
-    /// server had no number.
+    /// The stream's time is no later than that of the streams of other servers, which may have
+    /// been opened while this server had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

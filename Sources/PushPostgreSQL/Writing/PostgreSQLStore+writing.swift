@@ -4,7 +4,7 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The runs of a transaction, at most, if another server extends its chain of the audit.
+    /// The most runs of a transaction, if other servers extend its hash chain of the audit.
     private static let maximumRuns = 4
 
     /// Runs a transaction that writes, again after a serialization failure, and throws
@@ -65,7 +65,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // The end of the chain is unknown now.
+                // The end of the audit's hash chain is unknown now.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.record(isFull: true) }
