@@ -13,7 +13,7 @@ package import UnixSignals
 package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
-    /// `nil`: the daemon accepts no commands of this machine.
+    /// `nil`: the daemon accepts no commands from this machine.
     private let admin: AdminServer?
     private let services: ServiceGroup
 
@@ -55,7 +55,8 @@ package struct Application: Sendable {
             try self.parts.makeHistory(),
             try self.parts.makeLooks(),
         ]
-        // It ends after the services that record spans.
+        // The export of spans comes first in the list, so it ends after the services that record
+        // spans.
         if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
@@ -85,8 +86,8 @@ package struct Application: Sendable {
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
 
     /// The link to the console that makes the first administrator, once; `nil` if there are users.
-    /// Without an address of its own the server returns a path, at the proxy's address. Throws
-    /// `StoreError`.
+    /// If the server has no TCP address of its own, this is a path, which is to be opened at the
+    /// proxy's address. Throws `StoreError`.
     package func setupLink() async throws -> String? {
         guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
@@ -94,7 +95,7 @@ package struct Application: Sendable {
         }.first
         let path = "/console/#/setup/\(self.parts.setup.make().exposed)"
         guard let address else { return "\(path), at your proxy" }
-        // A server that listens on all addresses can be reached at this one.
+        // A server that listens on all addresses can be reached at the loopback address.
         let host = address.replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
         return "\(self.scheme)://\(host)\(path)"
     }

@@ -23,7 +23,7 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Reloads the changed files of one reader, and logs errors in the same way.
+    /// Reloads the files of one reader, and logs errors as the other `reload()` does.
     func reload(_ reader: WatchedFiles.Reader) {
         switch reader {
         case .certificates: self.tls?.reload()
@@ -70,7 +70,7 @@ extension ApplicationParts {
         }
     }
 
-    /// Returns whether the keyring differs from the one before.
+    /// Replaces the keyring; returns whether it differs from the one before.
     private func replaceKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
         guard try await self.store.replaceKeyring(keyring, by: actor, now: self.clock.now()) else { return false }

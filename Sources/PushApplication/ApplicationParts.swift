@@ -56,7 +56,8 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        // Without a lane of looks the book records nothing.
+        // Without a lane of looks (pushes that only tell a device to sync), the book records
+        // nothing.
         self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
@@ -101,11 +102,11 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Reads the files that the configuration names. A first start that cannot use one of them
-    /// creates nothing.
+    /// Reads the files that the configuration names, so that a first start creates nothing if one
+    /// of them cannot be used.
     private static func checkFiles(of configuration: Configuration) throws {
         var configuration = configuration
-        // The start makes the missing key of Web Push.
+        // A missing key of Web Push is not checked, since the start makes it.
         configuration.senders = configuration.senders.filter { _, sender in
             if case .webPush(let webPush) = sender { !PrivateFile.isMissing(webPush.keyFile) } else { true }
         }

@@ -11,7 +11,8 @@ struct ClockService: Service {
     private static let interval = Duration.seconds(10)
     /// The number of intervals between two writes of the file.
     private static let turnsUntilSaved = 6
-    /// Ten minutes: a database in a container of this machine has the same wrong clock.
+    /// The other clock must agree for ten minutes: it may be the clock of a container on this
+    /// machine, which is as wrong as this machine's.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock

@@ -54,8 +54,8 @@ struct TLSSetup: Sendable {
     /// lists are valid for days only.
     var listsEnd: Int64? { self.ends.lists }
 
-    /// `expiries`, and the revocation list that ends first, if less than a day is left: lists are
-    /// valid for days, and until then the next one is in time.
+    /// `expiries`, and the revocation list that ends first, if it is valid for less than a day.
+    /// Lists are valid for days only, so an operator gets no warning earlier.
     func expiries(at now: Date) -> [CredentialExpiry] {
         guard let end = self.listsEnd.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), end < now + 86_400 else {
             return self.expiries

@@ -87,7 +87,7 @@ final class ConfigurationSection {
         return text
     }
 
-    /// The path of a file, or another text that has a default and no meaning if it is empty.
+    /// A text that must not be empty, such as the path of a file; `nil` if the key is missing.
     func nonEmptyString(_ key: String) throws -> String? {
         guard let text = try self.string(key) else { return nil }
         guard !text.isEmpty else { throw self.error(key, nil, "must not be empty; leave it out for the default") }
@@ -164,8 +164,8 @@ final class ConfigurationSection {
         return ConfigurationError("\(self.source.place(of: self.path + [key], mark)): \(reason)")
     }
 
-    /// The probably intended key: one in the same section, or the same one in another section. No
-    /// other section has the keys of senders.
+    /// The probably intended key: one in the same section, or the same key in another section.
+    /// Keys of senders exist in no other section.
     private func hint(at name: String) -> String {
         if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()

@@ -99,7 +99,7 @@ final class ConfigurationSource {
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
-    /// The ends of all variables of keys below the path.
+    /// For each variable of a key below the path, the rest of its name after the path.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }

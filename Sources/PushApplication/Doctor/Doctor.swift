@@ -41,7 +41,7 @@ package struct Doctor: Sendable {
             let reached = await sender.reachability(name: name, on: loop, through: egress.proxy, now: self.present)
             return credentials + reached
         }.flatMap { $0 }
-        // Each provider would tell the same about the clock.
+        // Keeps one finding about the clock, since each provider reports the same.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         return findings + (await self.eventWebhook(on: loop, online: online)) + (await self.server())
     }
@@ -163,7 +163,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The database, and the pushes in it that wait in vain.
+    /// The database, and the pushes in it that nobody sends.
     private var database: [Finding] {
         let place = self.configuration.storePlace
         guard place.exists else {

@@ -50,8 +50,8 @@ package struct KeyFile<Keys: FiledKeys> {
 
     // MARK: - Private
 
-    /// A command before the server's first start gets this error, and not one about a missing
-    /// file.
+    /// If the file is missing, throws an error about the server's first start, since a command may
+    /// run before that.
     private func mustExist() throws {
         guard PrivateFile.isMissing(self.path) else { return }
         throw ConfigurationError(

@@ -43,7 +43,8 @@ extension Configuration {
     /// keys and the timeline.
     private var ownedFiles: [(what: String, path: String)] {
         let database = self.databaseFile == nil ? [] : [("the database", self.database)]
-        // Any other user is the server's, who reads some of the other files by its group.
+        // Any user but root is the server's user, who may read some of the other files only
+        // through a group.
         guard geteuid() == 0 else { return database }
         let keys = [("the keyring", self.keyring), ("the file of signing keys", self.signingKeys)]
         guard database.isEmpty else { return database + keys }

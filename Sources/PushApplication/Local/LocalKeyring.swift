@@ -75,7 +75,7 @@ package struct LocalKeyring {
     // MARK: - Private
 
     /// Throws `CommandFailure` if values are encrypted with a key that is not marked as in use;
-    /// marks it again.
+    /// marks the key again.
     private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }

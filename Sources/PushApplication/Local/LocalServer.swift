@@ -102,7 +102,7 @@ struct LocalServer {
         }
     }
 
-    /// Passes one end of a pair to `serve`, and returns the other.
+    /// Passes one end of a pair of sockets to `serve`, and returns the other end.
     private static func connect(_ input: AsyncStream<Int32>.Continuation) throws -> Int32 {
         var pair: [Int32] = [-1, -1]
         try SystemError.check("socketpair") {

@@ -123,7 +123,7 @@ extension SenderConfiguration.WebPush {
         self.keyFile = try section.string("keyFile") ?? "\(keys)/vapid.pem"
         try section.strings("allowedHosts", into: &self.allowedHosts)
         try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
-        // Otherwise any user could call this machine and its network.
+        // With both, any user could make the server call this machine and its network.
         guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
             throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
         }
@@ -147,8 +147,8 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// The interval between two looks of a device, in seconds: not below that of the changes that
-    /// are gathered.
+    /// The interval between two looks of a device, in seconds. It is at least the interval for
+    /// which changes are gathered.
     fileprivate func lookInterval() throws -> Int? {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }
@@ -189,7 +189,7 @@ extension AlertPlaceholder {
         self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
         self.category = try section.constant("category")
         self.thread = try section.constant("thread")
-        // Not critical: each alert of that level needs a sender who may use it.
+        // Every level but `critical`: each critical alert needs a sender who may use that level.
         let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)

@@ -26,7 +26,7 @@ package final class APNsDevices: Sendable {
         }
     }
 
-    // A lock: devices are issued from any thread, and each use is short.
+    // A lock protects `state`: devices are issued from any thread, and each use is short.
     private let state = Mutex(State())
 
     package init() {}

@@ -32,7 +32,7 @@ package final class APNsSimulator: PushSimulator {
 
     /// The key of the credentials.
     package let key: SigningKey
-    // A lock: `retire` may be called from any thread, and each read is short.
+    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
     private let pace = RateLimit(window: 1)
@@ -144,7 +144,8 @@ package final class APNsSimulator: PushSimulator {
             return .accepted(response)
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
-            // The token is checked before the causes of all other statuses.
+            // APNs checks the provider token before it refuses with any other status. So these
+            // statuses authenticate the client, too.
             response.provesClient = ![403, 404, 405].contains(error.status)
             return .refused(response, reason: error.reason.rawValue)
         }

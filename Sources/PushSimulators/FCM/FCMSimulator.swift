@@ -29,7 +29,7 @@ package final class FCMSimulator: PushSimulator {
     package let verifier: AssertionVerifier
     /// The pool whose subject tokens are exchanged.
     package let pool: WorkloadIdentityPool
-    // A lock: `retire` may be called from any thread, and each read is short.
+    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
     private let federated = FederatedTokens()

@@ -9,7 +9,7 @@ final class FederatedTokens: Sendable {
 
     private let wide = AccessTokens()
     private let narrow = AccessTokens()
-    // A lock: tests set it from any thread.
+    // A lock protects `isSender`: tests set it from any thread.
     private let isSender = Mutex(false)
 
     /// Whether the identity itself may send.

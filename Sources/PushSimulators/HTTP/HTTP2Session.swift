@@ -40,8 +40,8 @@ final class HTTP2Session {
     private let provenStreamLimit: Int
     private var clientIsProven = false
 
-    /// Starts the server's side. The limits are for the concurrent requests of the client; the
-    /// second one holds after an answer has authenticated it.
+    /// Starts the server's side. The limits are for the concurrent requests of the client.
+    /// `provenStreamLimit` holds once an answer has authenticated the client.
     init(streamLimit: Int, provenStreamLimit: Int, allowsBodies: Bool = true) throws(Failure) {
         self.streamLimit = streamLimit
         self.provenStreamLimit = provenStreamLimit
