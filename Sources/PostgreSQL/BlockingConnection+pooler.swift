@@ -5,7 +5,7 @@ extension BlockingConnection {
 
     /// Throws `DatabaseError.unusable` if a pooler may give a client's next transaction to another
     /// session. The client would then lose its settings, its prepared statements and `listen`, or
-    /// impose them on others.
+    /// impose them on other clients.
     ///
     /// Opens a second connection if there is a pooler.
     func refuseSharedSession(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {

@@ -95,8 +95,8 @@ package final class BlockingConnection {
         return try self.rows(result)
     }
 
-    /// Runs several statements without parameters, such as a migration; in one transaction, unless
-    /// they contain one.
+    /// Runs several statements without parameters, such as a migration. They are one transaction,
+    /// unless the script itself begins transactions.
     package func execute(_ script: String) throws(DatabaseError) {
         _ = try self.rows(PQexec(self.connection, script))
     }

@@ -25,7 +25,8 @@ extension ConnectionPool {
             runs += 1
             let (result, failure) = try await self.run(traits, until: deadline, body)
             guard let failure else { return try result.get() }
-            // Prepares a statement again, once, if a migration has made its plan stale.
+            // The run prepares a statement again, once, if a migration has made the statement's
+            // plan stale.
             let isStale = failure.isStalePlan && !hasPreparedAnew
             hasPreparedAnew = hasPreparedAnew || isStale
             guard
@@ -38,7 +39,7 @@ extension ConnectionPool {
             }
             let connections = self.connections
             self.loop.execute { connections.retries += 1 }
-            // Cancellation ends the sleep early; after it, at most one more run follows.
+            // Cancellation of the task ends the sleep early; then at most one more run follows.
             try? await Task.sleep(for: isStale ? .zero : backoff.next(), clock: .continuous)
         }
     }

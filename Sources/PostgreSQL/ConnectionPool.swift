@@ -48,10 +48,11 @@ package final class ConnectionPool: Sendable {
     }
 
     /// Runs one statement that only reads, or that may run twice; it shares a pipelined connection
-    /// with others.
+    /// with other statements.
     ///
-    /// Sends it again once if its connection is lost. Throws `unavailable` at
-    /// `PoolOptions.readLimit`, or at twice that if it was sent again; `busy` if too many wait.
+    /// Sends the statement again once if its connection is lost. Throws `unavailable` at
+    /// `PoolOptions.readLimit`, or at twice that if it was sent again. Throws `busy` if too many
+    /// statements wait.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }

@@ -10,8 +10,8 @@ package enum DatabaseError: Error, Sendable, Hashable {
     /// The client must not use the server, or its pooler or role, as they are set up; nothing is
     /// stored.
     case unusable(reason: String)
-    /// The connection was lost, or the server confirmed with a warning, after the work was sent:
-    /// it may or may not be stored.
+    /// After the work was sent, the connection was lost, or the server confirmed with a warning.
+    /// So the work may or may not be stored.
     case unknownOutcome(reason: String)
     /// More statements wait than the connection accepts, or a transaction has waited too long for
     /// a connection.

@@ -13,8 +13,8 @@ package struct TransactionTraits: OptionSet, Sendable {
     /// database within the next second may undo it, unless a commit that has waited came after it.
     package static let relaxed = TransactionTraits(rawValue: 1)
     /// The transaction's statements read in the order of an index, and no more rows than their
-    /// limit. A bitmap scan would first gather all matches; the planner prefers it if it expects
-    /// fewer matches than the limit.
+    /// limit. A bitmap scan would first gather all matches. The planner prefers such a scan if it
+    /// expects fewer matches than the limit.
     package static let ordered = TransactionTraits(rawValue: 2)
 
     fileprivate var opening: [Statement] {
@@ -25,8 +25,8 @@ package struct TransactionTraits: OptionSet, Sendable {
 
 /// A running transaction.
 ///
-/// Begins with its first statement, in the same message. `@unchecked Sendable`: only the loop's
-/// thread uses its mutable state.
+/// Its `begin` is sent in one message with its first statement. `@unchecked Sendable`: only the
+/// loop's thread uses its mutable state.
 package final class Transaction: @unchecked Sendable {
     /// The end of a transaction.
     enum Ending: Sendable {

@@ -46,7 +46,8 @@ package struct Application: Sendable {
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
-        // The first service ends last: the others may give the store work until then.
+        // The services end in the reverse order. So the store ends last: until then, the others
+        // may give it work.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
             DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
@@ -174,8 +175,8 @@ private struct HTTPService: Service {
     let logger: Logger
 
     func run() async throws {
-        // Logged here, after the signal handlers are installed: a supervisor that reads this line
-        // may stop the daemon at once.
+        // The line is logged here, after the signal handlers are installed: a supervisor that
+        // reads it may stop the daemon at once.
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         self.manager?.notify("READY=1")

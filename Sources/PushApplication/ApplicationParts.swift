@@ -151,8 +151,8 @@ struct ApplicationParts: Sendable {
             let isStream = self.configuration.senders[sender.name]?.isStream == true
             return sender.setup.lanes.map { lane in
                 var lane = lane
-                // Another server may enqueue pushes that only this one can send, or more than its
-                // part of the rate.
+                // Another server may enqueue pushes that only this server can send, or more pushes
+                // than its part of the rate allows.
                 if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }

@@ -29,7 +29,7 @@ protocol GroupEnd: Sendable {
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// A caller that has waited this long without starting is refused.
     private static var limit: Duration { .seconds(5) }
-    /// The most turns of its loop that a caller yields to others before it leads them.
+    /// The most turns of its loop that a caller yields to other callers before it leads a group.
     private static var turns: Int { 8 }
 
     typealias Seat = GroupSeat<Member, End>
@@ -114,7 +114,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     // MARK: - Private
 
-    /// Waits until as many callers wait as the last group had, or for some turns.
+    /// Yields turns until as many callers wait as the last group had members, or until the turns
+    /// are used up.
     private func waitForMembers() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }

@@ -55,7 +55,8 @@ extension PostgreSQLStore {
         where not is_fenced and until >= \(DatabaseClock.now)
         """
 
-    /// No row if client and server have one address, or a socket: they are on one machine.
+    /// Returns no row if client and server have one address, or use a unix socket: they are on one
+    /// machine.
     private static let otherClock = """
         select \(DatabaseClock.now) where inet_server_addr() is distinct from inet_client_addr()
         """

@@ -26,7 +26,8 @@ struct Story {
 
     func tell() async throws {
         defer {
-            // A folder that stays does no harm: the next demonstration creates its own.
+            // A folder that cannot be removed does no harm: the next demonstration creates its
+            // own.
             try? FileManager.default.removeItem(atPath: self.folder)
         }
         let providers = try Providers(folder: self.folder)

@@ -11,8 +11,8 @@ struct SessionSettings: Sendable {
 
     /// The SQL that sets these values, whatever values the role, the database or a pooler has.
     ///
-    /// The connection's parameter `options` does not always set them: a pooler such as PgBouncer
-    /// refuses or ignores it.
+    /// The connection's parameter `options` does not always set them, since a pooler such as
+    /// PgBouncer refuses or ignores this parameter.
     var assignments: String {
         let limits = [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),

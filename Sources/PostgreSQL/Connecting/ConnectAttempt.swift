@@ -60,7 +60,7 @@ final class ConnectAttempt: ReadinessHandler {
     func handle(_ readiness: Readiness) {
         guard let connection else { return }
         guard !self.hasAsked else { return self.readIdentity(connection) }
-        // libpq may close the socket and open another, which may get the same number.
+        // libpq may close the socket and open another one, which may get the same descriptor.
         self.unwatch()
         switch PQconnectPoll(connection) {
         case PGRES_POLLING_READING: self.watch(connection, for: .read)

@@ -5,8 +5,8 @@ internal import Reactor
 /// lost. Use it on the loop only.
 ///
 /// Sends all statements of a turn of the loop together, in groups with one Sync each. A group is
-/// one implicit transaction: a statement that another one's failure has undone is sent again with
-/// a Sync of its own.
+/// one implicit transaction. If one statement fails, the others of its group are undone, and each
+/// is sent again with a Sync of its own.
 final class PipelineConnection: SessionOwner {
     /// Larger groups gain nothing, and repeat more statements when one fails.
     private static let groupSize = 64

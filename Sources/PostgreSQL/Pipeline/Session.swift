@@ -65,7 +65,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     deinit {
-        // The owner has closed it before, unless the loop has ended.
+        // The owner has closed the connection before, unless the loop has ended.
         if let connection { PQfinish(connection) }
     }
 
@@ -150,8 +150,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.owner?.session(self, lost: requests, reason: reason)
     }
 
-    /// Closes the connection, if its server is behind this timeline: it lacks data that the others
-    /// have stored since.
+    /// Closes the connection if its server's timeline is older than this one: the server lacks
+    /// data that was stored since.
     func fail(ifOlderThan timeline: UInt32) {
         guard self.timeline < timeline else { return }
         self.fail("the server is on timeline \(self.timeline), and \(timeline) is in use")
@@ -169,7 +169,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if !readiness.isDisjoint(with: [.read, .hangUp]) {
             let isAlive = PQconsumeInput(connection) == 1
             self.lastHeard = self.loop.now
-            // Results that arrived before the end still count.
+            // Results that arrived before the connection ended still count.
             self.readAnswers()
             self.readMessages()
             // The owner may have closed the connection in the meantime.
@@ -210,7 +210,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
             connection,
             { context, result in
                 guard let context, let result else { return }
-                // Safe: the session owns the connection, which calls this only on the loop.
+                // This is safe: the session owns the connection, which calls the receiver only on
+                // the loop.
                 let session = Unmanaged<Session>.fromOpaque(context).takeUnretainedValue()
                 let report = ServerReport(result)
                 if report.isWarning { session.warning = report.message }

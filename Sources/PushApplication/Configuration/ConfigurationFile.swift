@@ -44,8 +44,8 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// another one.
     package static func isThere(_ path: String) -> Bool {
         var status = stat()
-        // A working folder that the process may not search, such as root's for the service's user,
-        // has no configuration of this user's.
+        // If the process may not search its working folder, no configuration of this user can be
+        // there. An example is root's folder for the service's user.
         return stat(path, &status) == 0 || errno == EACCES && path.hasPrefix("/")
     }
 

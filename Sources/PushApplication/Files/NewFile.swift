@@ -28,8 +28,8 @@ package struct NewFile: ~Copyable {
         } catch {
             throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
         }
-        // Removes the file that a crash has left. A process that is writing it at this moment can
-        // no longer link it.
+        // Removes the file that a crash has left. If another process is writing that file at this
+        // moment, it can no longer link it.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {

@@ -38,7 +38,7 @@ struct AdminSocket: Sendable, Hashable {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
         }
         do throws(SystemError) {
-            // An abandoned socket is replaced: connections to it are refused.
+            // If connections to a socket are refused, it is abandoned, and is replaced here.
             return (try Listener(address, backlog: 64, isOwnersOnly: true), lock)
         } catch {
             throw AdminSocketError("\(error)")

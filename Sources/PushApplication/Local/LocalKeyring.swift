@@ -65,8 +65,8 @@ package struct LocalKeyring {
                 """
             )
         }
-        // A server may have encrypted a value with the key before it changed keys, and stored the
-        // value after all others were re-encrypted.
+        // A server may have encrypted a value with the key before it changed keys, and have stored
+        // the value after all other values were re-encrypted.
         if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)
         return self.json(of: number)

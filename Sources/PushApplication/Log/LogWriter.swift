@@ -91,7 +91,8 @@ package final class LogWriter: Sendable {
     private func work(_ first: Int32) {
         LogFile.ignoreBrokenPipes()
         var file = LogFile(descriptor: first)
-        // The file that `append(to:)` opened; `first` belongs to the process.
+        // The file that `append(to:)` opened, which this thread closes; `first` belongs to the
+        // process.
         var own: Int32?
         // Dropped lines that have not been reported yet.
         var unreported = 0

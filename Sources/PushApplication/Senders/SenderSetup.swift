@@ -89,7 +89,7 @@ struct SenderSetup {
             await silent.close()
         }
         self.reload = {
-            // Both are reloaded, even if the first one has changed.
+            // Both senders are reloaded, even if the first one's credentials have changed.
             let hasChanged = try reload()
             return try silent.reload() || hasChanged
         }

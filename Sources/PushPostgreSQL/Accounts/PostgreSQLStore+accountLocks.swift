@@ -18,12 +18,12 @@ extension PostgreSQLStore {
         try await tx.query("\(PostgreSQLReader.accountWithID) for no key update", id).first.map(StoredAccount.init)
     }
 
-    /// Locks the row of the user of that name for a change or a deletion. Returns also whether no
-    /// enabled administrator would be left without this one.
+    /// Locks the row of the user of that name for a change or a deletion. Also returns whether no
+    /// enabled administrator would remain without this user.
     ///
     /// `isLosing`: the user will not be an enabled administrator afterwards. If the user is one
-    /// now, the lock covers the rows of all enabled administrators. Otherwise the last two could
-    /// be removed at the same time.
+    /// now, the lock covers the rows of all enabled administrators. Otherwise two requests could
+    /// remove the last two at the same time.
     static func lockAccount(
         _ name: Username,
         isLosing: Bool,

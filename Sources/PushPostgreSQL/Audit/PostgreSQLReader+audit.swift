@@ -8,7 +8,8 @@ extension PostgreSQLReader {
         self.store.audit.name(of: token)
     }
 
-    /// The entries, newest first by time; entries of the same time by number.
+    /// The entries, newest first by time. Entries of the same time are in the order of their
+    /// numbers.
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {

@@ -11,7 +11,8 @@ extension PostgreSQLReader {
             // Hash chains are never deleted, so a gap in their numbers is a fault.
             guard chain.chain == next else { return AuditFault(number: AuditNumber.start(ofChain: next)) }
             if let fault = try await self.fault(in: chain) {
-                // The entry is rightly missing if `trimAudit` has deleted it meanwhile.
+                // It is no fault if `trimAudit` has deleted the entry meanwhile: then the chain's
+                // start has moved.
                 guard let now = try await self.chain(from: next), now.start != chain.start else { return fault }
                 continue
             }

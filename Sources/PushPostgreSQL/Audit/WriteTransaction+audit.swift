@@ -90,7 +90,7 @@ extension WriteTransaction {
     private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
-            // Leaves a chain that was altered as it is, for `auditFault` to report.
+            // Does not take over a chain whose stored end was altered: `auditFault` reports it.
             if try row.data(3) == audit.mac(ofEnd: link) {
                 return AuditHead(chain: try row.integer(0), server: server, link: link)
             }

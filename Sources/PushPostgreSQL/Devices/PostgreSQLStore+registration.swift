@@ -8,8 +8,8 @@ extension PostgreSQLStore: RegistrationStore {
     /// Attempts for a registration while other requests register its handle at the same time.
     private static let attempts = 10
 
-    /// Retries a transaction if another one has registered its handle at the same time; the retry
-    /// finds that handle.
+    /// Runs a transaction again if another transaction has registered its handle at the same time.
+    /// The next run finds the registration of that handle.
     package func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,

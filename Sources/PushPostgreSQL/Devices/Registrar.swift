@@ -15,7 +15,8 @@ struct Registrar {
     var sealing: Sealing { self.decision.sealing }
     var user: Int64 { self.decision.user.id }
 
-    /// Another transaction has registered the handle since this one searched for its holder.
+    /// Another transaction has registered the handle since this transaction searched for its
+    /// holder.
     struct HandleTaken: Error {}
 
     /// Follows a decision to its end.

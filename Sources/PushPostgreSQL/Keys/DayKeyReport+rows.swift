@@ -11,8 +11,8 @@ extension DayKeyReport {
     /// The check value is replaced once its day is closer than this.
     private static let renewal: UInt32 = 200
 
-    /// At least one row: the day and the check value, whether day keys encrypt, and a holder with
-    /// its day and time.
+    /// Selects at least one row. Each has the day and the check value, whether day keys encrypt,
+    /// and a holder with its day and time.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1
@@ -40,8 +40,8 @@ extension DayKeyReport {
         self.init(check: check, isSealing: isSealing, holders: holders)
     }
 
-    /// The day keys of a server that opens the database; a new chain if no server had one
-    /// before. Throws `StoreError.wrongDayKeys`.
+    /// The day keys of a server that opens the database. Creates a new chain of day keys if no
+    /// server had one before. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
             // The lock makes servers that start at the same time take turns, and keeps older

@@ -59,7 +59,7 @@ struct KeyAgreement: Sendable {
         (self.used, self.holders) = (used, holders)
     }
 
-    /// The servers other than the server with that number.
+    /// The servers other than the server with the number `server`.
     func servers(besides server: Int64?) -> [ServerKeys] {
         self.holders.filter { !$0.isCommand && $0.server != server }.map(\.keys)
     }

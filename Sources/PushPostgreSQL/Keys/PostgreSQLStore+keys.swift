@@ -34,7 +34,8 @@ extension PostgreSQLStore {
                     await self.keys.signal.wait(atMost: Self.longestWait)
                     continue
                 }
-                // Cancellation of the task ends the sleep early; the loop's condition sees it.
+                // Cancellation of the task ends the sleep early; then the loop's condition ends
+                // the loop.
                 try? await Task.sleep(for: ServerMembership.renewalInterval)
                 // The next round retries what fails.
                 try? await self.settleKeys()
@@ -115,7 +116,8 @@ extension PostgreSQLStore {
                 return choice
             }
         } catch {
-            // If the commit may have happened, others may rely on this server to decrypt values
+            // If the commit may have happened, other servers may rely on this server to decrypt
+            // values under the new keys.
             // under the new keys.
             if case StoreError.unknownOutcome = error { throw error }
             if vault.keyring != before || !wasSealing { vault.replaceKeyring(before, isSealing: wasSealing) }

@@ -23,7 +23,8 @@ extension PostgreSQLStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
-            // The lock keeps servers from starting to encrypt with one of these keys meanwhile.
+            // The lock keeps other servers from starting to encrypt with one of these keys
+            // meanwhile.
             _ = try await tx.query(Schema.schemaLock)
             // If the keyring was replaced meanwhile, the pass for the new keyring decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }

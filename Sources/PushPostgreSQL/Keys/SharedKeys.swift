@@ -22,7 +22,7 @@ final class SharedKeys: Sendable {
         var isChanging = false
     }
 
-    /// The values with which a server joins the others.
+    /// The values with which this server joins the servers of the database.
     struct Entry: Sendable {
         let sealing: UInt32
         let checkValue: Data

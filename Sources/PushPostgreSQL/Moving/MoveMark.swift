@@ -4,7 +4,7 @@ internal import PushStore
 
 /// The row of the table `move`: which database was moved here, and whether the move is complete.
 struct MoveMark {
-    /// Identifies the other database.
+    /// Identifies the database that was moved here.
     let source: Data
     let isFinished: Bool
 

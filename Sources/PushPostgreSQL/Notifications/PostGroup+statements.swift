@@ -100,7 +100,7 @@ extension PostGroup {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
-    /// Adds to the usage of senders, and locks it. `added` is sorted by sender.
+    /// Adds to the usage of senders, and locks the rows of the usage. `added` is sorted by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
         try Statement(
             Self.usageAddition,

@@ -21,9 +21,11 @@ struct PostGroup {
 
     /// Which run of the transaction this is.
     enum Run: Sendable {
-        /// Checks the bounds at the end, and throws `Overtaken` if the posts exceed them.
+        /// Checks the senders' storage limits at the end, and throws `Overtaken` if the posts
+        /// exceed them.
         case first
-        /// Other posts of the senders wait for this transaction before it stores anything.
+        /// The run locks the senders' usage first, so that other posts of these senders wait for
+        /// this transaction.
         case overtaken
         /// As `overtaken`, after the connection was lost during an earlier run's commit. Stores
         /// nothing if that run has stored anything.

@@ -19,7 +19,7 @@ struct PostMember: GroupMember {
     /// the counters of its users, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
-    /// Whether a post is for users whom it names, and all their devices, now.
+    /// Whether a post goes now to all devices of users whom it names, and to no others.
     func isDirect(_ post: NewPost) -> Bool {
         let (notification, audience) = (post.notification, post.notification.audience)
         return self.page == nil && notification.sendAt == nil && notification.collapseID == nil
@@ -47,6 +47,6 @@ enum PostEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// While one group waits for the disk, the other group's statements run.
+    /// There are two groups: while one waits for the disk, the statements of the other run.
     static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
 }

@@ -136,7 +136,8 @@ enum FetchEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// While PostgreSQL works on one group, this server reads the other group's rows.
+    /// There are two groups: while PostgreSQL works on one, this server reads the rows of the
+    /// other.
     static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
 }
 

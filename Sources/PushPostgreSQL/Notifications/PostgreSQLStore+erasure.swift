@@ -34,9 +34,9 @@ extension PostgreSQLStore {
     /// Erases the read-once payloads among these notifications that no recipient waits for and
     /// that have no fan-out left.
     ///
-    /// The transaction must have deleted its rows of `untaken` and `fanout` before. If two
-    /// transactions delete the last two rows, the second to lock the notification's row sees the
-    /// first one's deletion.
+    /// The transaction must have deleted its rows of `untaken` and `fanout` before. Two
+    /// transactions may delete the last two rows: then the second to lock the notification's row
+    /// sees the other one's deletion.
     static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
         if notifications.isEmpty { return }
         let found = try await tx.query(

@@ -56,7 +56,8 @@ extension PostgreSQLStore {
             let first = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
             guard first == .taken else { return first }
             let numbers = try await tx.changes(ofUsers: [user])
-            // Another transaction may have ended the lease before this one locked the user's row.
+            // Another transaction may have ended the lease before this transaction locked the
+            // user's row.
             let outcome = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(notification: id.rawValue, user: user)

@@ -15,7 +15,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Notifications, and the second number after which each has rows.
+    /// Some notifications, and the second number after which each of them still has rows.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {

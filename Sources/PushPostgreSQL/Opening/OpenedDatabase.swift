@@ -4,15 +4,15 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A database that is ready: migrated, with the keys in use, and with this server registered
-/// among the others.
+/// A database that is ready: migrated, with the keys in use, and with this server registered in
+/// it.
 struct OpenedDatabase {
     let address: DatabaseAddress
     /// The cluster and its timeline, whose mark is already stored.
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
-    /// The number of this server among the others.
+    /// The number that was assigned to this server.
     let assigned: AssignedNumber
     /// The newest migration that this server knows.
     let schema: String
@@ -106,8 +106,8 @@ struct OpenedDatabase {
         let read = "select secret from index_secret where id = 1"
         var row = try connection.query(read).first
         if row == nil {
-            // Waits for another server that creates it at the same time, and then keeps that
-            // server's secret.
+            // If another server creates the secret at the same time, this waits for it, and then
+            // keeps that server's secret.
             _ = try connection.query(
                 "insert into index_secret (id, secret) values (1, $1) on conflict (id) do nothing",
                 try vault.seal(IndexSecret().bytes, in: .indexSecret)

@@ -105,7 +105,7 @@ enum Schema {
             try connection.execute(Self.ownTables)
         } catch DatabaseError.refused(let code, _) where ["23505", "42P07", "42710"].contains(code) {
             // `if not exists` does not see a table that another transaction is creating, and then
-            // fails; now the table exists.
+            // the statement fails. Now that table exists.
         }
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }

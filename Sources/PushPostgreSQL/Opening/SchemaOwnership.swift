@@ -4,8 +4,8 @@ internal import PushStore
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
 /// tables, and whether the server's role can create its tables there.
 ///
-/// The server would call a function of such a role, and run the code of its trigger with the
-/// server's own rights.
+/// The server would call a function that such a role has created, and run the code of its trigger
+/// with the server's own rights.
 enum SchemaOwnership {
     /// Throws `StoreError` with the rights of other roles. Ignores superusers, the database's
     /// owner, and roles that the server's role is a member of: they have all rights anyway.

@@ -34,8 +34,8 @@ struct DevicePace {
         }
         let known = due.filter { devices.contains($0.key.device) }
         if known.isEmpty { return }
-        // A separate statement, so that it sees the commits of other transactions on the devices
-        // that are locked now.
+        // This is a separate statement, so that it sees what other transactions have committed for
+        // the devices that are locked now.
         let rows = try await tx.query(
             Self.selectPaces,
             known.map(\.key.notification),

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The pushes that this server has leased, each with the number under which it leased them.
 ///
-/// The number matters after the server was fenced: an outcome is then stored under the number of
-/// its lease, and only if no other server has taken the push over.
+/// The number matters after the server was fenced. The outcome of a push is then stored under the
+/// number of its lease, and only if no other server has taken the push over.
 final class LeaseBook: Sendable {
     private struct State {
         var owners: [DuePush: Int64] = [:]

@@ -14,7 +14,7 @@ internal import Synchronization
 final class LeaseSearchMarks: Sendable {
     /// One search for due pushes.
     struct Search: Sendable {
-        /// The first time that it searches; `Int64.min`: the start.
+        /// The time from which the search starts; `Int64.min`: the index's start.
         let start: Int64
         /// Whether a search that finds too few pushes continues below its start.
         let mayContinueBelow: Bool

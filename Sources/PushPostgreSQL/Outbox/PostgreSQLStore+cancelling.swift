@@ -8,11 +8,11 @@ internal import PushStore
 /// A push that is being sent cannot be cancelled. It is withdrawn instead: it is not retried, and
 /// the provider's answer decides how it counts.
 extension PostgreSQLStore {
-    /// Cancels pushes of a notification, including parked ones: those to `devices`, or all; at
-    /// most `limit`, in the order of their devices.
+    /// Cancels pushes of a notification, including parked ones, in the order of their devices.
+    /// These are the pushes to `devices`, or all; at most `limit`.
     ///
-    /// Returns the devices whose pushes it has cancelled or withdrawn. Fewer than `limit`: no
-    /// others remain.
+    /// Returns the devices whose pushes were cancelled or withdrawn. If these are fewer than
+    /// `limit`, no others remain.
     static func cancel(
         _ tx: WriteTransaction,
         notification: Int64,

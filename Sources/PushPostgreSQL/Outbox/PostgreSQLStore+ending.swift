@@ -9,10 +9,11 @@ struct PushEnd: Sendable {
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// Set: leaves the push as it is if a server with another number has leased it meanwhile.
+    /// Set: if a server with another number has leased the push meanwhile, leaves the push as it
+    /// is.
     var owner: Int64?
-    /// Set: leaves the push as it is if its device has another address than the one with this
-    /// keyed hash.
+    /// Set: if the device's address does not have this keyed hash any more, leaves the push as it
+    /// is.
     var address: Data?
     /// Whether the next push to the device waits for an interval after this one.
     var isPaced = false

@@ -35,7 +35,8 @@ struct PushSettlement: Sendable {
         self.attempts = delivery.state.attempts
         switch settlement {
         case .accepted(let providerID):
-            // Stores the id only if the provider has assigned its own.
+            // Stores the provider's id of the push only if it is not the `attemptID` that this
+            // server has sent.
             let isOurs = providerID == delivery.push.attemptID.text
             self.end = self.ended(.accepted, reason: nil)
             self.end?.providerID = isOurs ? nil : providerID

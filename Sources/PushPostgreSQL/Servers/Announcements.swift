@@ -29,7 +29,7 @@ final class Announcements: Sendable {
     /// Any thread may call it.
     func add(_ news: ServerMessage.News, from sender: Int64) {
         let pause = self.state.withLock { state -> Duration? in
-            // A message that already waits includes this news.
+            // A message that already waits to be sent includes this, too.
             defer { state.message = (state.message ?? ServerMessage(sender: sender)).with(news) }
             guard state.message == nil else { return nil }
             return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero

@@ -88,8 +88,8 @@ extension ServerMembership {
                 // whole cache anyway.
                 if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }
             }
-            // If this fails, waiting servers wait until the lease expires, or the next number is
-            // confirmed.
+            // If this fails, the servers that wait for the confirmation wait until this server's
+            // lease expires, or until it confirms the next number.
             self.database.control(Self.confirmEnds, assigned.number, ends.newest) { _ in
                 self.endReading(waiters, true)
             }

@@ -37,7 +37,7 @@ extension ServerMembership {
         update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced
         """
 
-    /// From now on no server waits for this one, which no longer trusts its cache.
+    /// From now on no other server waits for this server, which no longer trusts its cache.
     static let expireServer = """
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """

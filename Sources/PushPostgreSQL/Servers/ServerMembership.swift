@@ -104,12 +104,12 @@ final class ServerMembership: Sendable {
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
-        // After a failure, others fence this server some seconds later.
+        // After a failure, other servers fence this server some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
         // The message does not go through `announcements`, which may send some milliseconds later,
-        // after the connections are closed. If it is lost, the others find the leases at their
-        // next poll.
+        // after the connections are closed. If the message is lost, the other servers find the
+        // leases at their next poll.
         let message = ServerMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.notify, message.description)
     }
@@ -224,8 +224,8 @@ final class ServerMembership: Sendable {
             guard case .success(let rows) = outcome, let row = rows.first,
                 let assigned = try? AssignedNumber(row, since: start)
             else { return self.recordRenewal(at: start, false) }
-            // Only a read after joining counts: a server that changed its key earlier has not
-            // seen this one.
+            // Only a read after joining counts: a server that changed its key before that has not
+            // seen this server.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
                     self.keys.confirm(entry, as: assigned.number, agreement) {

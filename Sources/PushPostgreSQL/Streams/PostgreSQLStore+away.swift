@@ -24,7 +24,8 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // If this server is the holder, the row may belong to a stream that has just ended.
+            // If the stream's row names this server, it may belong to a stream that has just
+            // ended.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement

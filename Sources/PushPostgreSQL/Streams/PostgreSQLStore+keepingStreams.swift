@@ -20,7 +20,8 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
-                // Cancellation of the task ends the sleep early; the loop's condition sees it.
+                // Cancellation of the task ends the sleep early; then the loop's condition ends
+                // the loop.
                 try? await Task.sleep(for: Self.gathering)
                 let isRound = .now >= next
                 if isRound {
@@ -37,8 +38,8 @@ extension PostgreSQLStore {
                         try await self.removeStreamsOfFencedServers()
                     }
                 } catch {
-                    // While the database fails, posts report it. Nothing is lost: the next round
-                    // does the same.
+                    // This failure is not reported here: while the database fails, posts report
+                    // it. Nothing is lost: the next round does the same.
                     try? await Task.sleep(for: Self.interval)
                 }
             }

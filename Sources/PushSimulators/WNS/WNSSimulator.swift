@@ -148,7 +148,7 @@ package final class WNSSimulator: PushSimulator {
         let end = now.addingTimeInterval(Double(Self.tokenLife))
         return .accepted(
             .json(
-                // Strings instead of numbers, as in Microsoft's sample.
+                // The values are strings instead of numbers, as in Microsoft's sample.
                 [
                     "token_type": "Bearer",
                     "expires_in": String(Self.tokenLife),
