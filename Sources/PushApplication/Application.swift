@@ -9,7 +9,7 @@ import ServiceLifecycle
 import SocketHTTP
 package import UnixSignals
 
-/// The assembled daemon: the one builder for production, the demonstration and the tests.
+/// The assembled daemon: production, the demonstration and the tests all build it here.
 package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer

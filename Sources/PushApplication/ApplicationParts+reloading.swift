@@ -10,8 +10,8 @@ extension ApplicationParts {
     /// Reopens the log's file, and reloads certificates, the keyring, the signing keys and the
     /// senders' credentials.
     ///
-    /// If one of them cannot be read or is not valid, the function logs the error and the old one
-    /// stays in use.
+    /// If one of the files cannot be read or is not valid, the function logs the error, and its
+    /// old content stays in use.
     func reload() async {
         self.watchedFiles.recordRead()
         self.reopenLog()
@@ -58,7 +58,7 @@ extension ApplicationParts {
         }
     }
 
-    /// Reads the keyring for a command; returns why the old one stays in use, if it does.
+    /// Reads the keyring for a command. If the old keyring stays in use, returns the reason.
     func reloadKeys(for actor: AuditRecord.Actor) async throws -> String? {
         do {
             _ = try await self.replaceKeyring(for: actor)

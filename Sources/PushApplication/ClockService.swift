@@ -18,7 +18,8 @@ struct ClockService: Service {
     let clock: HeldClock
     let file: ClockFile
     let logger: Logger
-    /// The time by another machine; `nil` without one, or if it does not answer.
+    /// The time by the clock of another machine; `nil` without such a machine, or if it does not
+    /// answer.
     let otherClock: @Sendable () async -> Date?
 
     /// Runs at once and then at intervals, until shutdown.

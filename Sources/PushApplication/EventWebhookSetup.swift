@@ -5,7 +5,7 @@ import PushSenders
 import Reactor
 import Synchronization
 
-/// The configured receiver of events: the sender to it, and the reloading of its secret.
+/// The configured receiver of events: the sender that calls it, and the reloading of its secret.
 final class EventWebhookSetup: Sendable {
     private static let key = "events.webhook"
 

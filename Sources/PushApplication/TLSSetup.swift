@@ -50,8 +50,8 @@ struct TLSSetup: Sendable {
     /// authorities.
     var expiries: [CredentialExpiry] { self.ends.all }
 
-    /// When the first of the revocation lists ends, in seconds since 1970. Not in `expiries`:
-    /// lists are valid for days only.
+    /// When the revocation list that ends first ends, in seconds since 1970. It is not in
+    /// `expiries`: lists are valid for days only.
     var listsEnd: Int64? { self.ends.lists }
 
     /// `expiries`, and the revocation list that ends first, if it is valid for less than a day.

@@ -38,7 +38,7 @@ extension StoreError {
         }
     }
 
-    /// The error that prevented a database from being opened; a `StoreError` stays as it is.
+    /// The error that prevented a database from being opened; a `StoreError` is returned as it is.
     init(opening place: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error

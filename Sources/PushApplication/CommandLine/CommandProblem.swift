@@ -16,7 +16,7 @@ package struct CommandProblem: Error {
         case serverUnreachable = "server-unreachable"
         /// The audit was changed.
         case auditChanged = "audit-changed"
-        /// Some lines of an import were refused; the others are imported.
+        /// Some lines of an import were refused; all other lines are imported.
         case linesRefused = "lines-refused"
         /// Anything else.
         case commandFailed = "command-failed"

@@ -63,8 +63,8 @@ package struct Doctor: Sendable {
 
     // MARK: - Private
 
-    /// With a wrong clock, APNs and Google refuse every token. The database's file is a witness:
-    /// it was not written in the future.
+    /// With a wrong clock, APNs and Google refuse every token. The database shows a clock that is
+    /// behind: its last write cannot be in the future.
     private var clock: Finding {
         if self.now < HeldClock.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")

@@ -3,8 +3,8 @@ package import Foundation
 /// A file that appears whole under its name or not at all, also after a power failure, and never
 /// replaces another one.
 ///
-/// It is written under a temporary name, the path and `.init`, which a crash may leave and the
-/// next attempt replaces.
+/// It is written under a temporary name, the path plus `.init`. A crash may leave the temporary
+/// file, and the next attempt replaces it.
 package struct NewFile: ~Copyable {
     private let path: String
     private let what: String

@@ -32,7 +32,7 @@ final class WatchedFiles: Sendable {
     /// Whether there are any.
     var isEmpty: Bool { self.paths.isEmpty }
 
-    /// Checks all files; returns the readers that read theirs again now. Blocks.
+    /// Checks all files; returns the readers that must read their files again now. Blocks.
     func findChanges() -> Set<Reader> {
         let marks = Self.marks(of: self.paths)
         return self.watch.withLock { $0.findChanges(marks) }

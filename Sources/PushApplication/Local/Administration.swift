@@ -3,8 +3,8 @@ import Glibc
 package import PushAPI
 import PushServer
 
-/// Sends administrators' requests to the daemon over its local admin socket, or, if none runs, to
-/// the same router in this process. Commands do not know which of the two answers.
+/// Sends administrators' requests to the daemon over its local admin socket. If no daemon runs,
+/// the same router in this process answers. Commands do not know which of the two it is.
 package struct Administration: Sendable {
     /// Whether a daemon answers. Otherwise this process answers, which sends no pushes.
     package let isDaemon: Bool

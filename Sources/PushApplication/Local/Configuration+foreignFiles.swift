@@ -5,8 +5,8 @@ extension Configuration {
     /// Throws if the database, the keyring or another file of the server is another user's, or
     /// lies in a folder that another user may write to.
     ///
-    /// The server could not open files that root would create there, such as the log; and root
-    /// would follow that user's links. `ofServer` adds files that only the server opens.
+    /// If root created files there, such as the log, the server could not open them. Root would
+    /// also follow links of the other user. `ofServer` adds files that only the server opens.
     package func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
         for (what, file) in self.ownedFiles { try self.refuseForeign(what, file) }
         guard geteuid() == 0 else { return }

@@ -49,8 +49,8 @@ package struct LocalKeyring {
         self.json(of: try self.file.rotate())
     }
 
-    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if it
-    /// is in use.
+    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if
+    /// the key is in use.
     package func remove(_ number: UInt32) throws -> JSONValue {
         let place = self.configuration.storePlace
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {

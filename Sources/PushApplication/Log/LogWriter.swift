@@ -31,9 +31,9 @@ package final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Wakes threads that wait for a change of the state. It is signalled after the change, under
-    /// its own lock. A waiter holds that lock from reading the state until it waits, so that it
-    /// misses no change.
+    /// Wakes threads that wait for a change of the state. The condition is signalled after the
+    /// change, under the condition's own lock. A waiter holds that lock from reading the state
+    /// until it waits, so that it misses no change.
     private let changed = NSCondition()
 
     /// Writes to `descriptor`, which must stay open as long as the process runs.

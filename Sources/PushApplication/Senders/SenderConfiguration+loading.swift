@@ -153,8 +153,8 @@ extension ConfigurationSection {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }
 
-    /// The id of a key of Apple's; without its own key, the one in the file's name,
-    /// `AuthKey_ABC123DEFG.p8`, which Apple chooses.
+    /// The id of a key of Apple's. If the configuration has none, it is taken from the file's
+    /// name, such as `AuthKey_ABC123DEFG.p8`, which Apple chooses.
     fileprivate func keyID(of file: String) throws -> String {
         if let id = try self.string("keyID") { return id }
         let name = file.split(separator: "/").last ?? ""
@@ -164,8 +164,8 @@ extension ConfigurationSection {
         return String(name.dropFirst(8).dropLast(3))
     }
 
-    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; without
-    /// the key, the `usual` one. Only APNs itself sends `voip`.
+    /// The appearance of pushes on Apple devices, with the texts of the section `alert`. Without
+    /// the key, it is the `usual` one. Only APNs itself sends `voip`.
     fileprivate func appleEnvelope(
         _ key: String,
         usual: String? = nil,

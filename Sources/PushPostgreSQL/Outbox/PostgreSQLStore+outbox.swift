@@ -101,8 +101,8 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = RecordedLeases(in: self.leases)
         do {
-            // If a crash of the database undoes a lease, the push is leased and sent again. That also
-            // happens after the death of a server that was sending it.
+            // If a crash of the database undoes a lease, the push is leased and sent again. That
+            // also happens after the death of a server that was sending it.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)

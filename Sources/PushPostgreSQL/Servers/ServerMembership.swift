@@ -136,8 +136,8 @@ final class ServerMembership: Sendable {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Records that this server has fenced others, and announces it, so that each lane checks for
-    /// work immediately.
+    /// Records that this server has fenced other servers, and announces that, so that each lane
+    /// checks for work immediately.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
@@ -193,7 +193,7 @@ final class ServerMembership: Sendable {
         }
     }
 
-    /// Joins under another number, after the last one was fenced.
+    /// Joins under another number, after the server under its last number was fenced.
     private func rejoin() {
         // A renewal that was in flight when this server gave up its number finds no row.
         if self.state.withLock({ $0.isEnded }) { return }
@@ -252,7 +252,8 @@ final class ServerMembership: Sendable {
     }
 }
 
-/// The number that a server was assigned when it joined, and the ends it has read since.
+/// The number that a server was assigned when it joined, and how far it has read ended credentials
+/// since.
 struct AssignedNumber: Sendable {
     let number: Int64
     /// When the server asked to join, by its own clock.

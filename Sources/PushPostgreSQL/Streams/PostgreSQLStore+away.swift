@@ -5,8 +5,8 @@ internal import PushStore
 
 /// Pushes whose device had no event stream at the server that tried to send them.
 extension PostgreSQLStore {
-    /// Makes pushes due at once if their device has a stream by now, here or in another server;
-    /// the others are parked.
+    /// Makes pushes due at once if their device has a stream by now, here or at another server;
+    /// the other pushes are parked.
     ///
     /// Must be the first in its transaction: it locks the counters of the devices' users, so that
     /// a stream opened meanwhile finds the parked pushes.

@@ -2,7 +2,8 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// How long the first end of a stream waits for others to share its transaction.
+    /// How long the first end of a stream waits for ends of other streams to share its
+    /// transaction.
     private static let gathering = Duration.milliseconds(100)
     /// The interval between checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)

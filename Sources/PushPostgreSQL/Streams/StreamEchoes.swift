@@ -14,8 +14,8 @@ final class StreamEchoes: Sendable {
         var lastLook: Int64?
     }
 
-    /// The overlap of each search with the last one, in milliseconds: clocks differ, and a push
-    /// settled earlier may be committed later.
+    /// Each search begins this long before the last one, in milliseconds: clocks differ, and a
+    /// push that was settled earlier may be committed later.
     static let overlap: Int64 = 10_000
     /// Beyond this number all entries are dropped; a push may then be sent twice.
     private static let limit = 100_000

@@ -25,7 +25,7 @@ struct KeyLookup {
     }
 
     /// The condition as plain equality. The values must be columns of one row: then the planner
-    /// cannot drop a column and join by the others.
+    /// cannot drop one of the columns and join by the rest.
     func equality(_ table: String, _ row: String, _ values: [String: String] = [:]) -> String {
         self.columns.map { "\(table).\($0) = \(values[$0] ?? "\(row).\($0)")" }.joined(separator: " and ")
     }

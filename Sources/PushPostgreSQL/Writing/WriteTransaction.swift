@@ -105,8 +105,8 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.calls.append(body) }
     }
 
-    /// Writes the gathered values. Must be called once, as the last of the transaction. `admit`
-    /// throws if the transaction must not be committed any more.
+    /// Writes the gathered values. Must be called once, as the last step of the transaction.
+    /// `admit` throws if the transaction must not be committed any more.
     func finish(
         _ slot: WriterSlot,
         server: Int64,

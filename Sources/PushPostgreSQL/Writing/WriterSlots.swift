@@ -12,8 +12,8 @@ struct AuditHead: Sendable, Hashable {
 /// The number under which one transaction at a time writes: its rows of the tally, and its hash
 /// chain of the audit.
 final class WriterSlot: Sendable {
-    /// Two servers that share rows of the tally only wait for each other, so a few numbers
-    /// suffice.
+    /// A few numbers suffice: if two servers share rows of the tally, they only wait for each
+    /// other.
     private static let servers: Int64 = 64
     private static let slots: Int64 = 64
 

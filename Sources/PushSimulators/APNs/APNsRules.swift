@@ -7,8 +7,8 @@ package import Foundation
 /// payload must be a JSON object; an alert or a background push must have the payload of its type;
 /// the members of `aps` must have their types. Apple may silently drop members with other types.
 package struct APNsRules: Sendable {
-    /// Returns the time at which a provider token was issued, or throws if it is not the known
-    /// provider's.
+    /// Returns the time at which a provider token was issued. Throws if the token is not signed by
+    /// the provider that the simulator knows.
     package typealias TokenCheck = @Sendable (String) throws(APNsRefusal) -> Date
 
     /// The app's bundle identifier.

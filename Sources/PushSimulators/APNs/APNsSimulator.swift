@@ -8,8 +8,8 @@ internal import Synchronization
 /// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
 /// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
 /// ```
-/// As Apple does, it allows a connection one request at a time until the first one with a good
-/// provider token, and a new token every twenty minutes.
+/// As Apple does, it allows a connection one request at a time until a request had a good provider
+/// token. A connection may use a new token every twenty minutes.
 package final class APNsSimulator: PushSimulator {
     /// The credentials of the sender.
     package struct Credentials: Sendable {

@@ -112,7 +112,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names the notification if the server does not know it.
+    /// Runs a request. If the server does not know the notification, the error names it.
     private func naming<Value>(_ id: String, _ ask: () async throws -> Value) async throws -> Value {
         do {
             return try await ask()
