@@ -46,8 +46,8 @@ package struct Application: Sendable {
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
-        // The services end in the reverse order. So the store ends last: until then, the others
-        // may give it work.
+        // The services end in the reverse order. So the store ends after all that may give it
+        // work.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
             DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),

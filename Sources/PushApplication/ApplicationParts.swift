@@ -188,7 +188,8 @@ struct ApplicationParts: Sendable {
             clock: self.clock,
             file: self.configuration.clockFile,
             logger: self.logger,
-            // A database that does not answer confirms nothing.
+            // If the database does not answer, there is no other clock that could confirm the
+            // time.
             otherClock: { [store] in (try? await store.sharing())?.otherClock }
         )
     }

@@ -132,7 +132,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.flush()
     }
 
-    /// Makes the statement be prepared again when it is next sent.
+    /// Drops a prepared statement, so that it is prepared again when it is next sent.
     func forget(_ key: Statement.Key) {
         self.prepared[key] = nil
     }

@@ -2,8 +2,8 @@ import Foundation
 import Glibc
 
 extension Configuration {
-    /// Throws if the database, the keyring or another file of the server is another user's, or
-    /// lies in a folder that another user may write to.
+    /// Throws if the database, the keyring or another file of the server belongs to another user.
+    /// Also throws if such a file lies in a folder that another user may write to.
     ///
     /// If root created files there, such as the log, the server could not open them. Root would
     /// also follow links of the other user. `ofServer` adds files that only the server opens.

@@ -93,8 +93,8 @@ struct LocalServer {
         let loop = self.loops.loops[0]
         await withTaskExecutorPreference(loop) {
             for await socket in sockets {
-                // Without memory or watches this throws: the socket is closed, and the command
-                // sees that.
+                // This throws if the kernel has no memory, or no further watch, for the socket.
+                // Then the socket is closed, which the command notices.
                 guard let descriptor = try? Descriptor(socket, on: loop) else { continue }
                 let peer = PeerAddress.process(user: geteuid())
                 await self.server.serveConnection(SocketStream(descriptor), peer: peer, on: loop)

@@ -70,7 +70,8 @@ extension Registrar {
 
     /// Selects the device with the id and the devices that have the handle, in one statement. With
     /// two statements, two users who exchange their handles would deadlock. Reads other users'
-    /// devices only if the id is that of a device of the user, and the handle may not be shared.
+    /// devices only if the user has a device with that id, and not if several users may share the
+    /// handle.
     private static let issuedAndHolders = """
         \(StoredDevice.select)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)

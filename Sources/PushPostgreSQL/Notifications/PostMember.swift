@@ -35,7 +35,7 @@ struct PostMember: GroupMember {
     }
 }
 
-/// The end of a member in a group.
+/// The outcome of a group's work for one member.
 enum PostEnd: GroupEnd {
     case outcomes([PostOutcome])
     case failed(StoreError)

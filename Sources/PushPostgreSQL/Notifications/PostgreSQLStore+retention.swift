@@ -253,7 +253,7 @@ extension PostgreSQLStore {
 }
 
 extension DuePush {
-    /// The order of keys.
+    /// Whether this push comes before the other one in the order of their keys.
     fileprivate func isBefore(_ other: DuePush) -> Bool {
         (self.notification, self.device) < (other.notification, other.device)
     }

@@ -154,7 +154,7 @@ enum Schema {
     }
 
     private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
-        // Before the first migration there are no servers.
+        // Before the first migration there is no table `node`, and no server.
         guard try connection.query("select to_regclass('node') is not null")[0].boolean(0) else { return }
         let older = try connection.query(
             """

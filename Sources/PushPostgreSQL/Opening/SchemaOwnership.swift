@@ -2,7 +2,7 @@ internal import PostgreSQL
 internal import PushStore
 
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
-/// tables, and whether the server's role can create its tables there.
+/// tables. Also checks whether the server's role can create its tables there.
 ///
 /// The server would call a function that such a role has created, and run the code of its trigger
 /// with the server's own rights.

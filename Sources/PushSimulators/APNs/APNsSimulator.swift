@@ -104,12 +104,12 @@ package final class APNsSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Answers 410 with that time for this device token from now on.
+    /// Answers 410 with the time `date` for this device token from now on.
     package func retire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
     }
 
-    /// Answers 410 ExpiredToken with that time for this device token from now on.
+    /// Answers 410 ExpiredToken with the time `date` for this device token from now on.
     package func expire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.expired[deviceToken.lowercased()] = date }
     }

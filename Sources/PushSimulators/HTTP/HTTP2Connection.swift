@@ -108,7 +108,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         guard !self.isFlushing else { return }
         self.isFlushing = true
         defer { self.isFlushing = false }
-        // All tasks that are ready now send their answers in one write.
+        // Yields, so that all tasks that are ready now send their answers in one write.
         await Task.yield()
         do {
             while true {
