@@ -47,7 +47,8 @@ extension DatabaseError {
         return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"
     }
 
-    /// Whether a prepared statement does not exist, or returns other columns since a migration.
+    /// Whether the cause is that a prepared statement does not exist, or returns other columns
+    /// since a migration.
     var isStalePlan: Bool {
         guard case .refused(let code, _) = self else { return false }
         return code == "26000" || code == "0A000"

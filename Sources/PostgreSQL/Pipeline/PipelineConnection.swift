@@ -188,8 +188,8 @@ final class PipelineConnection: SessionOwner {
         }
     }
 
-    /// Misses messages that are sent before the server has received the `listen`: messages are
-    /// only hints.
+    /// Listens to the channel on a session. Messages that are sent before the server has received
+    /// the `listen` are missed: messages are only hints.
     private func listen(on session: Session) {
         guard let listening else { return }
         session.onMessage = listening.onMessage

@@ -42,7 +42,7 @@ package struct Configuration: Sendable {
     var logFormat = "text"
     /// `nil`: standard error.
     package var logFile: String?
-    /// The server logs one of so many requests at level `info`; 0: none.
+    /// Of this many requests, the server logs one at level `info`; 0: it logs none.
     var loggedRequests = 0
     /// How long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)

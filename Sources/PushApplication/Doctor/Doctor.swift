@@ -95,7 +95,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The time by which data expires; the machine's if the clock's file is damaged.
+    /// The time by which data expires. If the clock's file is damaged, this is the machine's time.
     var dataTime: Date { (try? self.makeHeldClock())?.now() ?? self.now }
 
     private func makeHeldClock() throws -> HeldClock {

@@ -6,7 +6,7 @@ extension Configuration {
     struct Tracing: Sendable {
         /// The address that receives the spans.
         var url: OutboundURL
-        /// One of so many requests without a `traceparent` begins a trace; 0: none.
+        /// Of this many requests without a `traceparent`, one begins a trace; 0: none does.
         var every = 100
         var caFile: String?
         /// The file with the header lines of each export.

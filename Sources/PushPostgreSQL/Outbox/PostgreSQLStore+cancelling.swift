@@ -33,7 +33,7 @@ extension PostgreSQLStore {
         return pushes.map(\.push.device)
     }
 
-    /// Cancels pushes that are in the outbox; leaves others as they are.
+    /// Cancels those of the pushes that are in the outbox, and changes no others.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))

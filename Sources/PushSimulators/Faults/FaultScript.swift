@@ -86,7 +86,7 @@ private struct RunningRule {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed on every machine.
+/// The generator SplitMix64, which gives the same numbers for the same seed on every machine.
 private struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 
