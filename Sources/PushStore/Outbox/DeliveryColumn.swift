@@ -31,7 +31,8 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry: StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
@@ -69,7 +70,8 @@ package enum FailedColumn: Int32, SelectedColumn {
 }
 
 extension FailedPush: StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard
             let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
@@ -125,7 +127,7 @@ extension NotificationTimes: StoredEntity {
         }
     }
 
-    /// `nil` if this version cannot have written the row.
+    /// `nil` if the row has a value that this version never writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(

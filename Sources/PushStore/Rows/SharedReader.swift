@@ -3,7 +3,8 @@ package import PushCore
 
 /// A value that is decoded from a row of either database.
 package protocol StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
+    /// decrypted.
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws
 }
 
