@@ -13,9 +13,9 @@ package struct LanePause: Sendable, Hashable {
         package let cause: Pause.Cause
         /// In the provider's words.
         package let reason: String
-        /// How long it has lasted.
+        /// How long the pause has lasted.
         package let age: Duration
-        /// How long from now on nobody sends a push, not even a probe; negative if a probe was
+        /// How long from now on no server sends a push, not even a probe; negative if a probe is
         /// allowed already.
         package let length: Duration
         /// The number of delays so far, one after the other.

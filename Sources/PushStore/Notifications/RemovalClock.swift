@@ -10,8 +10,8 @@ package final class RemovalClock: Sendable {
 
     package var latest: Date? { self.time.withLock { $0 } }
 
-    /// Must be called before the deletion is committed, so that no reader sees it without its
-    /// time.
+    /// Must be called before the deletion is committed, so that no reader sees the deletion
+    /// without its time.
     package func record(_ now: Date) {
         self.time.withLock { $0 = max($0 ?? now, now) }
     }

@@ -53,7 +53,8 @@ extension DeliveryEntry: StoredEntity {
     }
 }
 
-/// The columns of a failed push in lists, which needs no receipt.
+/// The column that lists of failed pushes select after those of `DeliveryColumn`; a failed push
+/// needs no receipt.
 package enum FailedColumn: Int32, SelectedColumn {
     case notification = 11
 

@@ -15,10 +15,10 @@ package enum StoredValue: Sendable {
     case bytes(Data)
 }
 
-/// A reader whose database runs its own statements for lists and entries.
+/// A reader of lists and entries, for which each database has statements of its own.
 ///
-/// The values of a statement and the decoding of its rows are here, once for all databases. Each
-/// statement has its parameters in the order in which its function names them.
+/// The values that a statement gets, and the decoding of its rows, are here, once for all
+/// databases. A statement's parameters are in the order in which the function here passes them.
 package protocol SharedReader: StoreReader {
     var sealing: Sealing { get }
 
@@ -202,7 +202,7 @@ extension StoredValue {
     fileprivate static func date(_ date: Date) -> StoredValue { .integer(date.milliseconds) }
 }
 
-/// A row whose existence is the answer.
+/// A row without values: only its existence matters.
 private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
 }
