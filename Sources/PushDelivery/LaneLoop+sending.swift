@@ -68,8 +68,8 @@ extension LaneLoop {
     }
 
     /// Moves a device that is unknown in this environment to the other one, where the push
-    /// continues. Returns `nil` if there is no other environment, or if the device was not moved.
-    /// The outcome in this environment then counts.
+    /// continues. Returns `nil` if there is no other environment, or if the device was not moved,
+    /// for example because it is unknown there too. The outcome in this environment then counts.
     private func move(_ delivery: LeasedDelivery, after outcome: SendOutcome) async -> Settlement? {
         guard let other = self.lane.otherEnvironment, case .failure(.deviceUnknown(let reason)) = outcome else {
             return nil

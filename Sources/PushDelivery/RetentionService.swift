@@ -6,7 +6,7 @@ package import PushStore
 /// Deletes expired data, and stores the last-used times of tokens and the number of encrypted
 /// values.
 ///
-/// No payload, encrypted or not, is kept longer than its sender asked for, and no audit entry
+/// No payload, encrypted or not, is kept longer than its publisher asked for, and no audit entry
 /// longer than the operator has configured.
 package struct RetentionService: Sendable {
     /// The interval between two cleanups of notifications. Expired ones may stay stored that long,

@@ -22,8 +22,8 @@ package protocol GatheringReader: Sendable {
 /// ```
 package protocol PendingNotification: AnyObject {
     /// Begins the read, once, and resumes the caller. On resumption, either the read is finished,
-    /// or it is the caller's turn to read, also for others. In that case the caller must call
-    /// `finish`, even if its task was cancelled, since the others wait for it.
+    /// or it is the caller's turn to read, also for others. In the second case the caller must
+    /// call `finish`, whatever has happened meanwhile, since the other callers wait for that.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
     var isFinished: Bool { get }

@@ -52,8 +52,9 @@ package protocol StoreReader: AccountReader, TokenReader, DeviceReader, Notifica
 
 /// Reads that wait only for this machine's memory and disk.
 ///
-/// A call of an `async` function costs some 500 instructions, whether it waits or not, and a fetch
-/// makes several such calls, one within the other. A fetch through these functions makes none.
+/// A call of an `async` function costs some 500 instructions, whether it waits or not. A usual
+/// fetch makes several such calls, one within the other. A fetch through these functions makes
+/// none.
 package protocol ImmediateReader: Sendable {
     /// The user of that name, as in `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
@@ -84,8 +85,8 @@ package protocol StoreHealth: Sendable {
 
     var report: StoreReport { get }
 
-    /// The figures of a database that several servers share, which this asks for them; `nil` for a
-    /// store of one server.
+    /// Asks a database that several servers share for its figures; `nil` for a store of one
+    /// server.
     func sharing() async throws(StoreError) -> SharingReport?
 
     /// The servers that share the store, ended servers last; empty for a store of one server.

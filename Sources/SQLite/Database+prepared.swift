@@ -1,7 +1,7 @@
 extension Database {
     /// Runs a statement that writes; returns how many rows it changed.
     ///
-    /// The statement is compiled once for each connection and kept with its text, so a text that
+    /// The statement is compiled once for each connection and kept with its text. So a text that
     /// contains values instead of parameters costs memory and time. Throws `DatabaseError`.
     @discardableResult
     package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {

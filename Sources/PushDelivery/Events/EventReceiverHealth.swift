@@ -40,7 +40,7 @@ struct EventReceiverHealth {
         self.failures += 1
     }
 
-    /// From half to all of the current length.
+    /// A delay from half to all of the current longest one, chosen by `jitter`.
     private func length(_ first: TimeInterval, _ longest: TimeInterval, _ jitter: Double) -> TimeInterval {
         min(first * pow(2, Double(min(self.failures, 20))), longest) * (0.5 + jitter / 2)
     }

@@ -10,8 +10,8 @@ extension LaneState {
     /// Whether other servers know of the pause, so that one server probes for all.
     var isPauseShared: Bool { self.sharedPause != nil }
 
-    /// What the other servers must learn about the pause; `nil` if they know it, or if only this
-    /// server pauses.
+    /// The change of the pause that the other servers must know; `nil` if they know it, or if only
+    /// this server pauses.
     ///
     /// A cause that an operator must fix may be this server's fault alone. So may failures that
     /// begin again after another server's probe has ended the pause. In both cases this server

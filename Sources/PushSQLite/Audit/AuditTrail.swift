@@ -3,8 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Appends entries to the audit, in the transaction of the recorded work, so that the work and its
-/// entry are stored together or not at all.
+/// Appends entries to the audit. An entry is in the transaction of the recorded work, so that both
+/// are stored or neither is.
 struct AuditTrail: Sendable {
     let chain: AuditChain
     private let notes: TransactionNotes

@@ -8,7 +8,7 @@ internal import SQLite
 /// without a look-up of its text.
 struct DirectQuery: Sendable {
     let name: Name
-    /// The text, in which `?1`, `?2` and so on stand for the parameters.
+    /// The text, with `?1`, `?2` and so on for the parameters.
     let sql: String
 
     /// The raw value is the index of the statement that a reader has prepared.

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A read-only view of the database, for one thread at a time.
 ///
-/// Its read transaction stays open from one read to the next, until another commit: beginning a
+/// Its read transaction stays open from one read to the next, until another commit. Beginning a
 /// transaction takes locks that all connections of the process share, and costs more than reading
 /// a row. Only `Writer` commits, and it counts its commits, so a read always sees the newest
 /// commit.

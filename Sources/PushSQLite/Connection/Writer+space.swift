@@ -39,16 +39,16 @@ extension Writer {
     ///
     /// A checkpoint comes first, which may need room in the database's file. Then the log is
     /// truncated, which returns its room to the file system. Then a transaction that changes
-    /// nothing is committed. Finally the disk is asked for more room than a usual transaction
-    /// takes.
+    /// nothing is committed. Finally the check requests more room from the disk than a usual
+    /// transaction takes.
     ///
-    /// Without the truncation, a log that has filled a small disk would keep it full for ever:
+    /// Without the truncation, a log that has filled a small disk would keep it full for ever.
     /// SQLite can reuse the log's room, but the file system does not report it as free.
     ///
     /// The transaction shows whether a limit of SQLite has been reached. The disk is checked too:
-    /// a restarted log has room for a small commit even on a full disk, and the next posts would
-    /// fail again. The check does not wait for the next post, since a load balancer may send none
-    /// to a server that is not ready.
+    /// a restarted log has room for a small commit even on a full disk. Without that check, the
+    /// next posts would fail again. The check does not wait for the next post, since a load
+    /// balancer may send none to a server that is not ready.
     private func checkForSpace() {
         guard self.failure == nil else { return }
         do {

@@ -10,8 +10,9 @@ extension Writer {
     private static let wipeAfter = Duration.milliseconds(500)
     /// The pause before a retry while a reader prevents the checkpoint.
     private static let wipeAgainAfter = Duration.milliseconds(100)
-    /// How many unknown pages, in which the last process may have left erased data, are wiped at
-    /// the start and in each later step. A step takes no longer than a commit or two.
+    /// The number of unknown pages that are wiped at the start, and in each later step. The last
+    /// process may have left erased data in an unknown page. A step takes no longer than a commit
+    /// or two.
     private static let (sweepAtStart, sweepPages) = (4096, 512)
     /// The pause between two such steps.
     private static let sweepAfter = Duration.milliseconds(50)
@@ -68,8 +69,8 @@ extension Writer {
         if isMore { self.sweepLater() }
     }
 
-    /// Schedules the wiping of the next unknown pages, in which the last process may have left
-    /// erased data.
+    /// Schedules the wiping of the next unknown pages, where the last process may have left erased
+    /// data.
     func sweepLater() {
         let isFirst = self.state.withLock { state in
             defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }

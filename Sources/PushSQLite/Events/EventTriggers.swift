@@ -5,8 +5,8 @@ internal import SQLite
 
 /// The triggers that store an event in the transaction of the change that it reports.
 ///
-/// A push gets its outcome in a dozen places of the program, some of them triggers themselves; a
-/// trigger on the push's row covers all of them. The triggers are temporary, and so exist only on
+/// A push gets its outcome in a dozen places of the program, some of them triggers themselves. A
+/// trigger on the push's row covers all of these. The triggers are temporary, and so exist only on
 /// the writing connection: if no events are stored, no trigger is evaluated for any row.
 struct EventTriggers {
     private static let pushEnds: [PushEvent.Kind] = [.accepted, .failed, .expired, .cancelled]

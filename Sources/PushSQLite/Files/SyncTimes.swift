@@ -6,8 +6,8 @@ internal import Synchronization
 
 /// How long SQLite's calls of `fdatasync` took, for the log and for the database's file.
 ///
-/// SQLite has no hook for syncs. So the open files get copies of their method tables, in which
-/// another `xSync` times the original.
+/// SQLite has no hook for syncs. So the open files get copies of their method tables, whose
+/// `xSync` times the original one.
 final class SyncTimes: Sendable {
     private let times = Mutex(StoreReport.Syncs())
 

@@ -20,9 +20,9 @@ extension MovedTable {
         var values: [String: String] = [:]
     }
 
-    /// A notification's place in the order of notifications, which is a number of changes in
-    /// SQLite and of microseconds in PostgreSQL. Moved notifications keep their order, and come
-    /// before all that are stored after the move.
+    /// A notification's place in the order of notifications, which SQLite counts in changes and
+    /// PostgreSQL in microseconds. Moved notifications keep their order, and come before all that
+    /// are stored after the move.
     private static let sequence = "t.sequence - :reserved"
 
     private static let places: [String: Place] = [

@@ -7,7 +7,7 @@ internal import SQLite
 
 /// A store whose rows are moved to another one.
 ///
-/// The store stays open during the move, so that no other process can open it; a separate
+/// The store stays open during the move, so that no other process can open the store; a separate
 /// connection reads the rows.
 package struct SQLiteMoveSource: MoveSource {
     package let identity: Data

@@ -53,7 +53,7 @@ struct PushInsertion {
 
     // MARK: - Private
 
-    /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts none if
+    /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts no push if
     /// the device already has one, the user has dismissed the notification, or the device has a
     /// newer notification with the same collapse key.
     private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
@@ -134,8 +134,8 @@ struct PushInsertion {
     }
 
     /// Stores the notification as the device's newest one with its collapse key, and cancels the
-    /// push of the one before; `false` if the device already has a newer notification with the
-    /// key.
+    /// push of the one before. Returns `false` if the device already has a newer notification with
+    /// the key.
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(

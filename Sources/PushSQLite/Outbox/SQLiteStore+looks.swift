@@ -171,7 +171,7 @@ extension SQLiteStore {
     }
 
     /// Deletes an ended look. A look that is still being sent expires now, so that the next
-    /// cleanup deletes it: a stream that nobody reads must not fill the database.
+    /// cleanup deletes it. A stream that nobody reads must not fill the database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             """

@@ -18,7 +18,7 @@ package struct AccountRights: Sendable, Hashable {
     /// Whether a change gives the account a right of another role or another app; `nil` leaves a
     /// property as it is.
     ///
-    /// Such a change ends the user's sessions and enrolment codes: a token on an old phone must
+    /// Such a change ends the user's sessions and enrolment codes. A token on an old phone must
     /// not gain rights that it did not have when it was issued. Administrators have all apps, so a
     /// new app gives them no right.
     package func gains(_ role: Role?, _ apps: Set<AppName>?) -> Bool {

@@ -65,12 +65,12 @@ package protocol AccountStore: Sendable {
     /// require end-to-end encryption from the next post on.
     ///
     /// A new password ends the user's sessions and retires the devices that were last registered
-    /// with a session. For each app that the user leaves, its devices are retired and its claims
-    /// deleted. A higher role or another app also ends the sessions, but the devices stay
-    /// registered.
+    /// with a session. In each app that the user leaves, the user's devices are retired and the
+    /// user's claims to handles deleted. A higher role or another app also ends the sessions, but
+    /// the devices stay registered.
     ///
-    /// If the change contains an issued token of another owner, or the account has accepted a
-    /// newer token meanwhile, nothing changes and the answer is `.missing`.
+    /// If the change contains another owner's token, or the account has accepted a newer token
+    /// meanwhile, nothing changes and the answer is `.missing`.
     func changeUser(
         _ name: Username,
         _ change: AccountChange,
@@ -78,8 +78,8 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> UserChange
 
-    /// Replaces the tags given to a user; `false` if there is no such user, or if `rights` is not
-    /// `nil` and differs from the user's rights.
+    /// Replaces the tags given to a user. Returns `false` if there is no such user, or if `rights`
+    /// is not `nil` and differs from the user's rights.
     ///
     /// A tag counts for notifications that are stored afterwards. The record's detail becomes a
     /// text about the added and removed tags.

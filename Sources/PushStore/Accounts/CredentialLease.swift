@@ -17,7 +17,7 @@ package final class CredentialLease: Sendable {
         case token(Fingerprint, user: Int64)
     }
 
-    /// A period in which the lease never expired, so this server has learnt of each ended
+    /// A period during which the lease never expired, so this server has learnt of each ended
     /// credential in time.
     package struct Term: Sendable, Hashable {
         fileprivate let number: Int
@@ -67,7 +67,7 @@ package final class CredentialLease: Sendable {
         self.state.withLock { $0.listeners.append(body) }
     }
 
-    /// Passes ended credentials to all listeners; returns when they have evicted them.
+    /// Passes ended credentials to all listeners, and returns when the listeners have finished.
     package func record(_ ends: [End]) {
         guard !ends.isEmpty else { return }
         for listener in self.state.withLock({ $0.listeners }) { listener(ends) }

@@ -72,7 +72,7 @@ package struct IssuedToken: Sendable, Hashable {
         (self.account, self.formerOwners) = (account, formerOwners)
     }
 
-    /// Whether the token is of the user who owns the account; also `true` for an account without
+    /// Whether the token is of the user who owns the account. Also `true` for an account without
     /// an owner, since the first user becomes its owner.
     package func isOfOwner(of stored: IssuedAccount?) -> Bool {
         stored.map { $0.owner == self.account.owner || self.formerOwners.contains($0.owner) } ?? true

@@ -46,7 +46,7 @@ extension User {
 
     /// Whether the user may read and set the tags of another user, and enrol its devices.
     ///
-    /// Tags and sessions belong to the whole account and give access to all of its apps, so a
+    /// Tags and sessions belong to the whole account and give access to all of its apps. So a
     /// publisher must belong to all of these apps. A publisher manages only users with the role
     /// `device`, and so not itself.
     package func mayManage(_ other: User) -> Bool {

@@ -59,8 +59,8 @@ package protocol AuditReader: Sendable {
     /// Entries before `number`, newest first; at most `limit`.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry, or the count of all entries ever written if each writer has
-    /// its own numbers; 0 if no entry was written.
+    /// The number of the newest entry; if each writer has its own numbers, the count of all
+    /// entries ever written. It is 0 if no entry was written.
     func lastAuditNumber() async throws(StoreError) -> Int64
 
     /// The first place where the audit was changed; `nil` if there is none. Reads the whole audit.

@@ -11,7 +11,7 @@ package struct AccountChange: Sendable, Hashable {
     /// Also makes the owner of this token the owner of the account.
     package var issued: IssuedToken?
 
-    /// Whether a user with this change is not an enabled administrator. The store then reads
+    /// Whether the change takes the status of an enabled administrator away. The store then reads
     /// whether the user is the last enabled administrator.
     package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }
 

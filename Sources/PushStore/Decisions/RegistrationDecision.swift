@@ -11,7 +11,7 @@ package struct RegistrationDecision: Sendable {
     package let now: Date
     /// The token that the user has presented, if any.
     let token: TokenPrefix?
-    /// The request and the registration, from which the audit's records are made.
+    /// The request and the registration, for the audit's records.
     let record: AuditRecord?
     let bounds: StorageBounds?
 
@@ -137,7 +137,7 @@ package struct RegistrationDecision: Sendable {
         )
     }
 
-    /// Stores a claim of the device to the handle, and a push of a new code, unless the last one
+    /// Stores a claim of the device to the handle. Adds a push of a new code, unless the last code
     /// was pushed a short time ago. The decision needs no fact that depends on other users'
     /// registrations.
     private func claim(

@@ -30,8 +30,7 @@ extension ConfirmOutcome: HandleOutcome {}
 package struct HandleValues: Sendable, Hashable {
     package let registration: DeviceRegistration
     package let key: Data
-    /// The device's own tags. Those of a device, unlike those of a claim, include the tag of its
-    /// user.
+    /// The device's own tags. For a device, unlike a claim, the tag of its user is added.
     package let tags: Set<Tag>
     package let at: Date
     /// If this token is a session's, the device belongs to the session.

@@ -1,8 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// The audiences to which the user who has scheduled a notification may send it when it is
-/// released.
+/// The audiences that the user who has scheduled a notification may address when it is released.
 package enum SenderRight: Sendable, Hashable {
     /// Everybody in these apps; `nil`: in all apps.
     case everything(in: Set<AppName>?)

@@ -4,7 +4,7 @@ package import PushCore
 /// A change of the tags given to a user.
 package struct UserTagPlan: Sendable {
     package let user: Int64
-    /// The encrypted tags; `nil` if there are none.
+    /// The encrypted tags; `nil` without tags.
     package let sealed: Data?
     package let keys: [Data]
     package let isErasing: Bool

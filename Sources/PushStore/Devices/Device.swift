@@ -7,8 +7,8 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
-    /// The provider's environment in which the handle works; the device may have registered
-    /// another one.
+    /// The provider's environment where the handle works; the device may have registered another
+    /// one.
     package let environment: PushEnvironment
     package let handle: DeviceHandle
     package let tags: [Tag]

@@ -36,7 +36,7 @@ package protocol DeviceReader: Sendable {
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
     /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of it; if there is none, issues `id`.
+    /// registrations of it. If the user has no registration of the handle, issues `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -57,8 +57,8 @@ package protocol DeviceStore: Sendable {
     /// user had it.
     ///
     /// `token` is the token that the user has presented. If it is a session's, the device belongs
-    /// to that session from now on, and is retired if somebody ends the session; otherwise it
-    /// belongs to no session.
+    /// to that session from now on, and is retired if somebody ends the session. Otherwise the
+    /// device belongs to no session.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -133,8 +133,8 @@ package protocol DeviceStore: Sendable {
     /// The device stays if it has another handle or lane by now, or was moved there and back since
     /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
     /// decides. A push continues in the new lane as if it had just been enqueued there. The tally
-    /// counts it as cancelled in the old lane and as enqueued in the new one, so that the counts
-    /// of each lane add up.
+    /// counts the push as cancelled in the old lane and as enqueued in the new one, so each lane's
+    /// counts add up.
     func move(
         device: Int64,
         handle: String,
@@ -184,7 +184,7 @@ extension DeviceStore {
     }
 
     /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of it; if there is none, issues a new id.
+    /// registrations of it. If the user has no registration of the handle, issues a new id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,

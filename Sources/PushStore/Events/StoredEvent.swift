@@ -65,14 +65,15 @@ extension StoredEvent {
 }
 
 extension EventPage {
-    /// The page after a number. `rows` has one row more than `limit` if there is a next page;
+    /// The page after a number. `rows` has one row more than `limit` if there is a next page.
     /// `newest` and `trimmed` are the numbers of the newest and of the last deleted event.
     package init(_ rows: [StoredEvent], after number: Int64?, limit: Int, newest: Int64, trimmed: Int64) {
         let (hasMore, shown, start) = (rows.count > limit, rows.prefix(limit), number ?? 0)
         self.init(
             events: shown.compactMap(\.event),
-            // The next page begins after the newest event, even of another sender. Otherwise a
-            // reader with few events would later seem to miss events that were deleted meanwhile.
+            // After the last page, the reader continues after the newest event, even of another
+            // sender. Otherwise a reader with few events would later seem to miss events that were
+            // deleted meanwhile.
             end: hasMore ? shown.last?.number ?? start : max(start, newest),
             hasMore: hasMore,
             isTruncated: number.map { $0 < trimmed } ?? false

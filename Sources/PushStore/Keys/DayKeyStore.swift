@@ -6,10 +6,10 @@ package protocol DayChainKeeper: Sendable {
     /// The place of the secret, as operators see it; it is the same at each start.
     var place: String { get }
 
-    /// The stored chain, from which the day keys are derived; `nil` if there is none yet.
+    /// The stored chain, which gives the day keys; `nil` if no chain is stored yet.
     func load() throws -> DayChain?
 
-    /// Stores the first chain. Throws if there is one.
+    /// Stores the first chain. Throws if a chain is stored already.
     func create(_ chain: DayChain) throws
 
     /// Stores a chain that begins at a later day, and destroys the stored one. Does nothing if the
@@ -32,8 +32,8 @@ package struct DayKeyReport: Sendable {
         }
     }
 
-    /// A day, and the value that identifies the chain on it; `nil` before the first server with
-    /// day keys.
+    /// A day, and the value that identifies the chain of day keys on that day; `nil` before the
+    /// first server with day keys.
     package let check: (day: Day, value: Data)?
     /// Whether day keys encrypt new payloads: they do so once all servers have them.
     package let isSealing: Bool

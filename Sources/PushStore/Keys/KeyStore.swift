@@ -62,8 +62,8 @@ extension [DataKeyEntry] {
     }
 }
 
-/// The first key of a keyring, which does not encrypt yet, since a server that shares the store
-/// lacks it.
+/// A keyring's first key that does not encrypt yet, because a server that shares the store lacks
+/// it.
 package struct KeyWait: Sendable, Hashable {
     package let number: UInt32
     /// The number of the key that encrypts until all servers have the first key.
@@ -79,7 +79,7 @@ package struct KeyWait: Sendable, Hashable {
 /// A server that shares the store, and its data keys.
 package struct ServerKeys: Sendable, Hashable {
     package let name: String
-    /// The number of the key with which the server encrypts.
+    /// The number of the key that the server uses to encrypt.
     package let sealing: UInt32
     /// The check values of the server's keys; `nil` if it runs an older version, which does not
     /// publish them.
@@ -89,8 +89,8 @@ package struct ServerKeys: Sendable, Hashable {
         (self.name, self.sealing, self.checkValues) = (name, sealing, checkValues)
     }
 
-    /// Whether the server may lack the keyring's key of that number. Of a server of an older
-    /// version, only the key with which it encrypts is known.
+    /// Whether the server may lack the keyring's key of that number. A server of an older version
+    /// certainly has only the key that it uses to encrypt.
     package func lacks(_ number: UInt32, of keyring: Keyring) -> Bool {
         guard let checkValues else { return self.sealing != number }
         return checkValues[number] == nil || checkValues[number] != keyring.checkValue(of: number)

@@ -5,7 +5,7 @@ package import PushCore
 /// Message authentication codes of rows, which show whether the store has written a row.
 ///
 /// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand,
-/// could give such a row to another user, so the store checks the row's code before it returns
+/// could give such a row to another user. So the store checks the row's code before it returns
 /// anything.
 package struct RowMAC: Sendable {
     private let hash: KeyedHash

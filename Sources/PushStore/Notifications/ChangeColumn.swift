@@ -2,7 +2,7 @@ package import Foundation
 package import PushCore
 
 /// The columns of lists, in a query that calls the tables `n` and `r`: all that a user sees of a
-/// notification, except the payload, which may be long and is not always needed.
+/// notification, except the payload. A payload may be long and is not always needed.
 package enum ChangeColumn: Int32, SelectedColumn {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app

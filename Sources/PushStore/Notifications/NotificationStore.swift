@@ -59,8 +59,8 @@ package protocol PostStore: Sendable {
     /// store them again in order.
     ///
     /// For more than a `page` of devices it stores the first page of rows, and a fan-out that
-    /// creates the others; `nil`: the store's own page size. An idempotent request is stored with
-    /// its notification, unless the request was stored before.
+    /// creates the others. With `nil`, the store's own page size counts. An idempotent request is
+    /// stored with its notification, unless the request was stored before.
     ///
     /// `batch` is the idempotent request that contains all of them, and is stored with the first
     /// notification. If another request has used the same idempotency key, nothing is stored and

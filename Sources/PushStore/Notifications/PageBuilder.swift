@@ -62,8 +62,8 @@ package struct PageBuilder {
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // The page's end does not move to an expired row, unless the page has its maximum of rows:
-        // once the row is deleted, the same page would have another cursor.
+        // The page's end does not move to an expired row, unless the page has its maximum of rows.
+        // Otherwise the same page would have another cursor once the row is deleted.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// The receipts of fetched notifications, until they are written. Any thread may use it.
 ///
-/// Receipts are merged, and written late in the order of their rows: a broadcast may cause 100,000
+/// Receipts are merged, and written late in the order of their rows. A broadcast may cause 100,000
 /// receipts within seconds, and posts must not wait for them. A crash loses the waiting receipts;
 /// otherwise every lost receipt is counted.
 package final class ReceiptBook: Sendable {

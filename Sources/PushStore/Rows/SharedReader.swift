@@ -15,10 +15,11 @@ package enum StoredValue: Sendable {
     case bytes(Data)
 }
 
-/// A reader of lists and entries, for which each database has statements of its own.
+/// A reader of lists and entries. Each database has its own statements for them.
 ///
 /// The values that a statement gets, and the decoding of its rows, are here, once for all
-/// databases. A statement's parameters are in the order in which the function here passes them.
+/// databases. A statement has its parameters in the order of the values that its function here
+/// passes.
 package protocol SharedReader: StoreReader {
     var sealing: Sealing { get }
 
@@ -217,7 +218,7 @@ private struct OwnedDevice: StoredEntity {
     }
 }
 
-/// The number of pushes in a stage, and the last device among them.
+/// The number of pushes in a stage, and the highest device number among them.
 private struct StageCount: StoredEntity {
     let stage: DeliveryStage
     let count: Int
