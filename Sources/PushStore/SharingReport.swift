@@ -24,7 +24,7 @@ package struct SharingReport: Sendable, Hashable {
     /// The number of files that hold day keys past their time, also those of stopped servers;
     /// `nil` if the store has no day keys.
     package let lateDayKeys: Int?
-    /// The time by the database's machine; `nil` if that is this machine.
+    /// The time by the clock of the database's machine; `nil` if the database is on this machine.
     package let otherClock: Date?
 
     package init(

@@ -14,8 +14,8 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// Whether other servers may change the stored data at any time.
     var isShared: Bool { get }
 
-    /// The exchange of limits between servers that share the store; `nil` if one server has it
-    /// alone.
+    /// Exchanges delays and pauses with the other servers that share the store; `nil` if one
+    /// server has the store alone.
     var limits: (any LimitStore)? { get }
 
     /// Makes a reader for one event loop or other executor, from which all its functions must be

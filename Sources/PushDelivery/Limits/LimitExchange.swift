@@ -2,8 +2,8 @@ package import Foundation
 package import Logging
 package import PushStore
 
-/// Sends this server's delays and pauses of lanes to the other servers of a store, and applies
-/// theirs; counts the servers.
+/// Sends this server's delays and pauses of lanes to the other servers of a store, and applies the
+/// delays and pauses of those servers. Also counts the servers.
 ///
 /// While an exchange fails, the server continues with the last number of servers, and keeps the
 /// delays and pauses that it could not send. No request is refused because of that.

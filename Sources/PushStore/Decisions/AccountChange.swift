@@ -22,7 +22,7 @@ package struct AccountChange: Sendable, Hashable {
             guard issued.isOfOwner(of: account.issued), !issued.isOlder(than: account.issued) else {
                 return .end(.missing)
             }
-            // A newer token with the same rights as the last one ends nothing.
+            // A newer token with the same rights as the last one ends no session.
             isNews =
                 self.role != nil || self.apps != nil || self.password != nil || self.isDisabled != nil
                 || account.issued?.rights != issued.account.rights

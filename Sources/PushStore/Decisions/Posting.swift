@@ -18,7 +18,7 @@ package struct Posting: Sendable {
         self.outcomes.reserveCapacity(posts.count)
     }
 
-    /// The next post that is written; `nil` after the last.
+    /// The plan for the next post to write; `nil` after the last post.
     package mutating func next(_ facts: inout some PostFacts) throws -> PostPlan? {
         if self.outcomes.isEmpty, let batch, let earlier = try facts.earlier(batch) {
             if try earlier.outcome(of: batch) == .keyReused {

@@ -67,8 +67,8 @@ extension RecipientState {
 }
 
 extension ReadMark {
-    /// The outcome of marking a notification that has the mark `old`, which is `nil` if the user
-    /// does not see it; `nil` if the mark must be changed.
+    /// The outcome of giving a notification this mark; `nil` if the stored mark must be changed
+    /// for that. `old` is the present mark, and `nil` if the user does not see the notification.
     package func outcome(replacing old: ReadMark?, ifStill expected: ReadMark?) -> MarkOutcome? {
         guard let old else { return .missing }
         if let expected, expected != old { return .changed }

@@ -35,7 +35,7 @@ package struct DataKeyEntry: Sendable, Hashable {
 }
 
 extension DataKeyEntry {
-    /// `nil`: no key has such a number.
+    /// `nil` if the number is out of range, so that no key can have it.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
         self.init(

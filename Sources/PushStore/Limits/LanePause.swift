@@ -18,7 +18,7 @@ package struct LanePause: Sendable, Hashable {
         /// How long from now on no server sends a push, not even a probe; negative if a probe is
         /// allowed already.
         package let length: Duration
-        /// The number of delays so far, one after the other.
+        /// How many delays in a row the pause has had so far.
         package let delayCount: Int
 
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {

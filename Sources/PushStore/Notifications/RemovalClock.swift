@@ -1,8 +1,8 @@
 package import Foundation
 internal import Synchronization
 
-/// The time of the last deletion of expired notifications. After a deletion no row has the time of
-/// their end any more.
+/// The time of the last deletion of expired notifications. After a deletion, no row shows any more
+/// when the notifications expired.
 package final class RemovalClock: Sendable {
     private let time = Mutex<Date?>(nil)
 

@@ -61,7 +61,7 @@ package protocol OutboxReader: Sendable {
     func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes]
 
     /// Counts the next `limit` pushes of a notification after a device number; `last` is the last
-    /// number counted, and `nil` after the end.
+    /// number counted, and `nil` once all are counted.
     func countDeliveries(
         of id: NotificationID,
         after device: Int64,
