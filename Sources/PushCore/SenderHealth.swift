@@ -114,7 +114,8 @@ package struct SenderHealth: Sendable {
     ///
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
-    ///   - isRepeated: Whether the push was tried before. A further attempt shows nothing new about an
+    ///   - isRepeated: Whether the push was tried before. A further attempt shows nothing new
+    ///     about an
     ///     unknown address.
     ///   - jitter: A random number from 0 to 1.
     package mutating func record(

@@ -67,8 +67,8 @@ struct Envelope: Sendable {
         return response
     }
 
-    // Not inlined: a connection keeps the memory that the frames of its suspended functions once
-    // used.
+    // This function is not inlined, so that its callers have small frames: a connection keeps the
+    // memory that the frames of its suspended functions once used.
 
     @inline(never)
     func finish(_ response: consuming Response, of context: RequestContext, in exchange: Exchange) -> Response {
@@ -115,11 +115,12 @@ struct Envelope: Sendable {
         }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
         if let sharing = self.origins.fields(for: request.head) { response.fields.append(contentsOf: sharing) }
-        // Last, because the signature covers the answer as it is sent.
+        // The signature comes last, because it covers the answer as it is sent.
         if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
 
-    /// RFC 7240 section 3. Section 2 requires `Vary`, so that caches match answers to requests.
+    /// The fields of an answer to a strict request (RFC 7240 section 3). Section 2 requires
+    /// `Vary`, so that caches match answers to requests.
     private static let strictness: StaticString = """
         Preference-Applied: handling=strict\r
         Vary: Prefer\r\n
@@ -196,7 +197,8 @@ final class Exchange {
     /// Whether the matching route runs only if it knows all names in the request.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The lease's term in which the caller was authenticated; `nil` if that needs none.
+    /// The term of the credential lease in which the caller was authenticated; `nil` without a
+    /// caller or a term.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

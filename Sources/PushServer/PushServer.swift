@@ -100,8 +100,8 @@ package final class PushServer: Responder {
                 looks: looks,
                 pool: lists,
                 tags: tags,
-                // A list of another form needs another key name: the cursor is the validator of
-                // its empty answer.
+                // If the form of lists changes, this name must change: a cursor is also the entity
+                // tag of a list without news.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
@@ -250,14 +250,15 @@ package final class PushServer: Responder {
             try self.envelope.read(exchange)
             try self.origins.checkHost(of: head, for: found)
             if head.namesItsPage {
-                // Before the check of credentials: for a page of another site they prove nothing.
+                // This comes before the check of credentials: a browser may add them to the
+                // request of another site's page.
                 try self.origins.check(request, for: found)
                 if let preflight = self.origins.preflight(head, for: found) {
                     return .now(self.envelope.finish(preflight, in: exchange))
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // Read before any cache lookup.
+            // The term is read before any lookup in the cache.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {
@@ -396,8 +397,8 @@ package final class PushServer: Responder {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term has ended during the work: the server was
-    /// stopped or cut off, and the caller's credentials may have ended long before the answer.
+    /// Throws `StoreError.unavailable` if the lease's term has ended during the work: the server
+    /// was stopped or cut off, and the caller's credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,
         for context: RequestContext,
@@ -423,8 +424,8 @@ package final class PushServer: Responder {
         return await self.run({ try await route.begin(context).response(to: context) }, for: context, in: exchange)
     }
 
-    /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so
-    /// that an unknown caller cannot find out which paths exist.
+    /// The caller, if the route needs one; `nil` also if its check must wait. This check comes
+    /// first, so that an unknown caller cannot find out which paths exist.
     private func knownCaller(of exchange: Exchange, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         let request = exchange.request

@@ -1,8 +1,8 @@
 internal import PushCore
 internal import PushStore
 
-/// Revokes tokens in the store, with the devices of a session, and in the caches of the event
-/// loops.
+/// Revokes tokens in the store, together with the devices that their sessions have registered, and
+/// in the caches of the event loops.
 struct TokenRevoker: Sendable {
     let store: any TokenStore
     let authenticator: Authenticator

@@ -44,12 +44,12 @@ package struct Daemon: Sendable {
 }
 
 extension [Lane: Pause?] {
-    /// Whether one of the platforms with a sender has this lane, where the dictionary has all
-    /// lanes.
+    /// Whether a sender of this server serves the lane. The dictionary must have all lanes of the
+    /// server, and `platforms` all platforms with a sender.
     ///
-    /// A platform loses the lane of a host or an environment that the configuration names no more.
-    /// A platform without any lane counts, too: a command without a server knows no lanes, nor
-    /// does a server whose delivery has not begun.
+    /// A platform loses the lane of a host or an environment that the configuration no longer
+    /// names. A platform without any lane in the dictionary counts as having this one: a command
+    /// without a server knows no lanes, nor does a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

@@ -95,8 +95,8 @@ struct StatusHandler: Handler {
 }
 
 extension StoreReader {
-    /// How long the oldest push of a lane has been due without a server that began to send it, in
-    /// seconds.
+    /// For how many seconds the oldest due push of a lane has waited for a server to begin to send
+    /// it.
     func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }

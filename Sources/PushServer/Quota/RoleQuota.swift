@@ -11,7 +11,8 @@ final class RoleQuota: Sendable {
     let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
-    /// Both numbers in one word, so that no request sees a mixture of two quotas; 0: no limit.
+    /// The requests and the window of the quota in one word, so that no request sees a mixture of
+    /// two quotas; 0: no limit.
     private let word: Atomic<UInt64>
 
     init(_ quota: Quota?, role: Role, servers: ServerCount = ServerCount()) {

@@ -6,8 +6,8 @@ internal import SocketHTTP
 /// The user that a third party has identified for a request: a trusted proxy, or the authority
 /// that has issued the client's certificate.
 ///
-/// RFC 8705 binds tokens to the bytes of a certificate. This binds them to the name, so that a
-/// renewed certificate continues a session.
+/// RFC 8705 binds tokens to the bytes of a certificate. A voucher binds them to the name, so that
+/// a renewed certificate continues a session.
 struct Voucher {
     /// The name from a proxy, which counts for every caller of its requests; `nil` without one.
     private let proxied: String?

@@ -7,10 +7,10 @@ internal import SocketHTTP
 
 /// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
 ///
-/// It ends when the client leaves or the server stops. It also ends if the credentials are no
-/// longer valid or the devices have changed since the start. It checks that at each heartbeat, and
-/// at once when another server has ended credentials of the user. The client then connects again,
-/// and gets the reason if it may not.
+/// The stream ends when the client leaves or the server stops. It also ends if the credentials are
+/// no longer valid or the devices have changed since its start. It checks both at each heartbeat,
+/// and at once when another server has ended credentials of the user. The client then connects
+/// again, and gets the reason if it may not.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
@@ -27,10 +27,11 @@ struct EventStream: Sendable {
     /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// The delay of a second search for pushes that were parked while the stream opened.
+    /// The delay before a second search for parked pushes: those that the delivery has set aside,
+    /// because no stream was open.
     private static let missedCheckDelay = Duration.seconds(1)
-    /// The number of sent events that a stream keeps, since all devices of a user get the same
-    /// ones.
+    /// The number of sent events that a stream remembers in order to send each once: all devices
+    /// of a user get the same events.
     private static let memory = 100
 
     /// Writes events until the stream ends.
@@ -70,8 +71,8 @@ struct EventStream: Sendable {
     ) async throws {
         var text: [UInt8] = []
         for event in events where !sent.contains(event.id) {
-            // A look has a comment of the same length, so that `Last-Event-ID` stays a
-            // notification.
+            // A look, which only makes the client sync, has a comment in place of the id. So
+            // `Last-Event-ID` stays the id of a notification.
             let name = event.isLook ? ":  " : "id:"
             text.append(contentsOf: "\(name) \(event.id)\ndata: {\"secureId\":\"\(event.id)\"}\n\n".utf8)
             sent.append(event.id)

@@ -228,7 +228,7 @@ async function start() {
   }
 }
 
-// The address names the view, so the skip link cannot use it and moves the focus.
+// The address names the view, so the skip link cannot change the address. It moves the focus instead.
 document.getElementById('skip').addEventListener('click', event => {
   event.preventDefault();
   main.focus();

@@ -1,4 +1,4 @@
-// Notifications: the recent ones, and the outcome of each push of one. The page requests no payloads.
+// Notifications: the recent ones, and for one notification the outcome of each push. The page requests no payloads.
 
 import {Problem, ask, canManage, path} from './api.js';
 import {actionButton, ask as askFirst, form, whyButton} from './act.js';
@@ -8,7 +8,7 @@ import {ago, at, count, platformName, plural} from './words.js';
 export const title = 'Notifications';
 
 const RECENT = 50, PAGES = 6;
-// In the order of a push through them.
+// The states in the order in which a push passes through them.
 const STATES = [
   ['queued', 'Queued', 'warm'], ['sending', 'Sending', 'warm'], ['accepted', 'Accepted', 'tint'], ['fetched', 'Fetched', 'good'],
   ['read', 'Read', 'deep'], ['failed', 'Failed', 'bad'], ['expired', 'Expired', 'warn'], ['cancelled', 'Cancelled', 'plain'],

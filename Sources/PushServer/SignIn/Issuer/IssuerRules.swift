@@ -41,7 +41,7 @@ package struct IssuerRules: Sendable {
     package var includesPasswordUsers = false
     /// `nil`: users keep the roles of their accounts.
     package var roles: Mapping<Role>?
-    /// The role of users to whom that claim gives none; `nil`: they cannot sign in.
+    /// The role of users to whom the claim of `roles` gives no role; `nil`: they cannot sign in.
     package var otherRole: Role?
     /// The claim with the user's apps; `nil`: users keep the apps of their accounts.
     package var appsClaim: String?
@@ -112,7 +112,7 @@ package struct IssuerRules: Sendable {
         }
         let (party, client) = (try claims.text("azp"), try claims.text("client_id"))
         if self.authorizedParties.isEmpty {
-            // Any other audience could use here a token that it received.
+            // Otherwise another audience could use the token that it has received at this server.
             guard audiences.allSatisfy(self.audiences.contains) else {
                 throw mismatch("aud has others as well, and no authorizedParties are configured")
             }
