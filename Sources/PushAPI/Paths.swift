@@ -19,7 +19,7 @@ public enum Paths {
 
     /// Exchanges a password for a token.
     public static let sessions = "/api/sessions"
-    /// The token with which the request itself is authenticated.
+    /// The token that authenticates the request itself.
     public static let currentSession = "/api/sessions/current"
 
     /// The key for the subscriptions of browsers.

@@ -1,4 +1,4 @@
-/// Who is at fault if a provider does not know a device: the device or the server.
+/// The party at fault if a provider does not know a device: the device or the server.
 package enum Blame: Sendable, Hashable {
     /// The device is at fault, since the provider accepts pushes to others.
     case device

@@ -18,7 +18,7 @@ package struct DeliveryState: Sendable, Hashable {
     /// The delay after the provider has refused all devices of one kind, which an operator must
     /// fix.
     private static let waitForKind = Duration.seconds(300)
-    /// The largest share by which a delay that a provider asks for is lengthened.
+    /// The server lengthens a delay that a provider asks for by at most this share.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {

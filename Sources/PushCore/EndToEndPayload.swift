@@ -8,8 +8,8 @@ package enum EndToEndPayload {
     /// The number of characters of an id, which a device key, a sender or a message has.
     package static let idLength = 22
 
-    /// The id of a device key that a request's parameter has; `nil` for any other text, which is
-    /// the id of no wrapped key.
+    /// The id of a device key, if a request's parameter is one; `nil` for any other text, since no
+    /// wrapped key has such an id.
     package static func deviceKey(_ text: String?) -> [UInt8]? {
         guard let text, text.utf8.count == Self.idLength, text.utf8.allSatisfy(Self.isBase64URL) else { return nil }
         return Array(text.utf8)

@@ -10,7 +10,7 @@ package struct PasswordHash: Sendable, Hashable {
     package static let maximumLength = 256
 
     /// The shortest password, in Unicode scalars: three letters that take eight bytes are no
-    /// stronger than other three letters.
+    /// stronger than three ASCII letters.
     fileprivate static let minimumCharacters = 8
 
     private static let saltLength = 16

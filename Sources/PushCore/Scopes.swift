@@ -56,8 +56,8 @@ extension Role {
         }
     }
 
-    /// The scopes of a token whose request names none. They give no access to other users, except
-    /// to send to them. A request must name any further scope.
+    /// The scopes of a token whose request names none. They give no access to data of other users,
+    /// but may permit to send to them. A request must name any further scope.
     package var usualScopes: Scopes { self.scopes.intersection([.fetch, .send, .register]) }
 
     /// The scopes of these names. Throws `ScopeError` for a scope that the role cannot have, and

@@ -16,7 +16,7 @@ package struct Acceptance: Sendable, Hashable {
     }
 
     /// The `providerID` of each push that an event stream has accepted. With it the store finds
-    /// the pushes that may be lost together with a connection.
+    /// the pushes that may be lost because their connection broke.
     package static let byStream = "stream"
 }
 

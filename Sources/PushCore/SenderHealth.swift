@@ -95,8 +95,8 @@ package struct SenderHealth: Sendable {
 
     /// The blame for a device that the provider does not know, after the call of `record`.
     ///
-    /// After an accepted push the device is at fault, until so many users in a row are refused
-    /// that a fault of the server is likely.
+    /// After an accepted push the device is at fault. Once the devices of many users in a row are
+    /// refused, a fault of the server is likely.
     package var blame: Blame {
         if self.pause?.cause == .devicesRefused { return .us }
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
@@ -115,8 +115,7 @@ package struct SenderHealth: Sendable {
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
     ///   - isRepeated: Whether the push was tried before. A further attempt shows nothing new
-    ///     about an
-    ///     unknown address.
+    ///     about an unknown address.
     ///   - jitter: A random number from 0 to 1.
     package mutating func record(
         _ outcome: SendOutcome,
@@ -252,8 +251,8 @@ package struct SenderHealth: Sendable {
 
     /// Whether refusals of the credential are more than the provider's occasional mistake.
     ///
-    /// They are if no push was accepted before, if none was accepted between two attempts of the
-    /// same push, or if many pushes are refused in a row.
+    /// They are if no push was accepted before, or none between two attempts of the same push.
+    /// They also are if many pushes are refused in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow

@@ -78,12 +78,12 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
 package enum Role: String, Sendable, CaseIterable {
     /// The user may register its own devices, send to itself and fetch its own notifications.
     case device
-    /// As `device`; the user may also see the users, devices and deliveries of others, without
-    /// payloads and handles.
+    /// The rights of `device`; the user may also see the users, devices and deliveries of others,
+    /// without payloads and handles.
     case viewer
-    /// As `device`; the user may also send to any user or tag.
+    /// The rights of `device`; the user may also send to any user or tag.
     case publisher
-    /// The user may do all of this, and manage users and devices.
+    /// All rights of the other roles; the user may also manage users and devices.
     case admin
 
     /// Whether this role may do all that the other may.

@@ -291,7 +291,7 @@ package final class PushServer: Responder {
 
     // MARK: - Private
 
-    /// Continues a request whose caller could not be identified without waiting.
+    /// Continues a request whose caller can be identified only by work that may wait.
     private func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, for: found, now: now)
@@ -320,8 +320,8 @@ package final class PushServer: Responder {
         return self.reply(with: try route.begin(context), to: context, in: exchange)
     }
 
-    /// Reserves memory for a stranger's body, reads it and continues. The body keeps these bytes
-    /// for the route.
+    /// Reserves memory for a stranger's body, reads the body and continues. The body keeps the
+    /// bytes for the route.
     private func readBodyAndBegin(
         _ route: Route,
         _ context: RequestContext,

@@ -10,8 +10,8 @@ internal import SocketHTTP
 struct OriginPolicy: Sendable {
     /// The fields that let the pages of an origin read an answer, keyed by the value of `Origin`.
     private let readable: [String: ResponseFields]
-    /// The fields for all other requests: answers differ by `Origin`. `nil` if no origin is
-    /// allowed.
+    /// The fields for all other requests, which say only that answers differ by `Origin`. `nil` if
+    /// no origin is allowed.
     let unreadable: ResponseFields?
     /// The hosts that requests may name; if empty, any.
     private let names: Set<String>

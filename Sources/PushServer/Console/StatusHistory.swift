@@ -49,8 +49,8 @@ package final class StatusHistory: Sendable {
     /// Reads the counts every step, until the task is cancelled.
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
-            // If the tallies cannot be read now, the next step includes them. Pushes of looks,
-            // which only make a device sync, do not count.
+            // If the tallies cannot be read now, the next step includes them. Looks, pushes that
+            // only make a device sync, do not count.
             let tallies = try? await reader.tallies().filter { !Lane(stored: $0.key).isOfLooks }
             if let tallies { self.record(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)

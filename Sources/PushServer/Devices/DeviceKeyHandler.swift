@@ -6,7 +6,7 @@ internal import PushStore
 internal import SocketHTTP
 
 /// The public keys of devices for end-to-end encryption. The server stores their texts, and does
-/// not check whose keys they are: devices approve each other's keys, and senders pin the keys that
+/// not check whose keys they are. Devices approve each other's keys, and senders pin the keys that
 /// they have seen.
 struct DeviceKeyHandler: Handler {
     let store: any DeviceStore & NotificationStore

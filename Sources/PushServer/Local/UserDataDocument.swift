@@ -44,7 +44,7 @@ struct UserDataDocument: Sendable {
         }
     }
 
-    /// Writes the devices. Returns their ids, by which entries of the audit name them.
+    /// Writes the devices. Returns their ids, which entries of the audit contain.
     private func writeDevices(to output: Output) async throws -> Set<String> {
         let ids = Mutex<Set<String>>([])
         try await self.write("Devices", to: output, from: DevicePlace?.none) { last, reader in

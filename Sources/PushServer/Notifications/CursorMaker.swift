@@ -26,8 +26,8 @@ struct CursorMaker: Sendable {
 
         private var appBits: UInt64 {
             if self.app == .usual { return 0 }
-            // FNV-1a. If two apps have the same bits, a client could only use the cursor of its
-            // list in one app for its list in the other.
+            // FNV-1a. If two apps have the same bits, a client could only use its cursor of one
+            // app for its own list of the other.
             let hash = self.app.description.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
                 ($0 ^ UInt64($1)) &* 0x100_0000_01b3
             }

@@ -122,8 +122,8 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Records that the caller's devices know all changes, and need no look, a push that would
-    /// make them sync. Changes of another app do not count.
+    /// Records that the caller's devices know all changes, and need no look (a push that makes
+    /// them sync). Changes of another app do not count.
     private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
         guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
         guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }

@@ -145,7 +145,8 @@ struct NotificationPoster: Sendable {
     /// Throws a problem if a recipient does not belong to the notification's app; it names the
     /// recipient's apps.
     ///
-    /// For senders who are not administrators, it is the problem for an unknown user.
+    /// Does nothing for senders who are not administrators: for them such a recipient does not
+    /// exist.
     func explain(
         _ outcome: PostOutcome,
         of app: AppName,

@@ -6,7 +6,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     /// The number of entries that one read has, so that other reports come in between.
     private let step: Int
     private let limit: Int
-    /// Whether an entry is found.
+    /// Whether an entry matches the search.
     private let admits: @Sendable (Entry) -> Bool
     private let place: @Sendable (Entry) -> Place
     private let size: @Sendable (Entry) -> Int

@@ -79,8 +79,8 @@ struct QuotaPolicy: Sendable {
         self.requests = quota.requests
         self.window = quota.window * source.servers.current
         self.source = source
-        // The interval is at least 10, and the tolerance at most 64 days in nanoseconds, 64 ·
-        // 86,400 · 10⁹: see the ranges.
+        // The interval is at least 10, and the tolerance at most 64 days in nanoseconds: see the
+        // ranges.
         self.interval = Int64(self.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
     }

@@ -2,7 +2,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The quota of a role. It can be replaced at any time without a lock: cached callers refer to it.
+/// The quota of a role. Cached callers refer to this object, whose quota can be replaced at any
+/// time without a lock.
 final class RoleQuota: Sendable {
     private static let windowBits: UInt64 = 17
 

@@ -19,7 +19,7 @@ enum Credentials: Sendable {
     /// Selects the credentials of a request.
     ///
     /// If a trusted proxy names the user, an `Authorization` field counts only if it has one of
-    /// the server's own tokens: other fields were often meant for the proxy. Without a token the
+    /// the server's own tokens. Other fields were often meant for the proxy. Without a token the
     /// name counts. If no proxy names a user, an `Authorization` field precedes the session of the
     /// console's page, and the session precedes a certificate.
     ///

@@ -19,8 +19,8 @@ struct Voucher {
     }
 
     /// Throws an `invalid-token` problem for a token that its user may no longer use. Either the
-    /// proxy names another user, or the session began by a certificate or a proxy and none names
-    /// the user now.
+    /// proxy names another user, or the session began by a certificate or a proxy and neither
+    /// names the user now.
     func check(_ caller: Caller) throws(Problem) {
         guard let token = caller.token else { return }
         if let proxied {

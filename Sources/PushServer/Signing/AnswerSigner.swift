@@ -6,8 +6,9 @@ internal import PushAPI
 internal import SocketHTTP
 
 /// Signs answers for clients that ask for it (RFC 9421). The signature covers status, content and
-/// the request's own `MyToken`. If the client asks for these, it also covers the request's method,
-/// path and query, and the caller's account. The signature has the nonce that the client asks for.
+/// the request's own `MyToken`. If the client asks for it, the signature also covers the request's
+/// method, path and query, and the caller's account. The signature has the nonce that the client
+/// asks for.
 struct AnswerSigner: Sendable {
     /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"

@@ -27,8 +27,8 @@ struct EventStream: Sendable {
     /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// The delay before a second search for parked pushes: those that the delivery has set aside,
-    /// because no stream was open.
+    /// The delay before a second search for pushes that the delivery set aside while the stream
+    /// opened.
     private static let missedCheckDelay = Duration.seconds(1)
     /// The number of sent events that a stream remembers in order to send each once: all devices
     /// of a user get the same events.
@@ -110,8 +110,9 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Tells the store that this stream is open. The store then makes parked pushes of the devices
-    /// due, and once more those that the last stream may have lost; `false` if the store fails.
+    /// Tells the store that this stream is open. The store then makes due the devices' pushes that
+    /// waited for a stream, and once more those that the last stream may have lost. Returns
+    /// `false` if the store fails.
     private func open() async -> Bool {
         await self.makeDue { store, devices, user, now in
             try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)
@@ -141,8 +142,8 @@ struct EventStream: Sendable {
         }
     }
 
-    /// Looks for parked pushes: the delivery may have begun to send one just before the stream
-    /// opened, and parked it just after.
+    /// Searches for pushes that wait for a stream. The delivery may have begun to send one just
+    /// before the stream opened, and set it aside just after.
     private func checkForMissed(_ isOwed: inout Bool) async throws {
         if isOwed { isOwed = await !self.open() }
         guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }

@@ -40,7 +40,7 @@ export function h(kind, attributes = {}, ...children) {
   return build(document.createElement(name), classes, attributes, children);
 }
 
-/** The same for SVG. */
+/** An SVG element, with the parameters of `h`. */
 export function s(kind, attributes = {}, ...children) {
   const [name, ...classes] = kind.split('.');
   return build(document.createElementNS(SVG, name), classes, attributes, children);

@@ -93,7 +93,7 @@ function plots(history) {
     h('details', {'data-key': 'figures'}, h('summary', {}, 'These figures as a table'), figures(end, {posted, accepted, failed, fetched, pending})));
 }
 
-/** Six rows of ten minutes. */
+/** The last hour as a table: six rows of ten minutes. */
 function figures(end, {posted, accepted, failed, fetched, pending}) {
   const rows = [];
   for (let from = Math.max(0, posted.length - 60); from < posted.length; from += 10) {
