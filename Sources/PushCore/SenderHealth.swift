@@ -186,7 +186,7 @@ package struct SenderHealth: Sendable {
     }
 
     /// Pauses until `date`, since the provider has asked another server for that; returns an event
-    /// if this prolongs or begins a pause here.
+    /// if this has changed the pause.
     package mutating func beginPause(until date: Date, reason: String, now: Date) -> HealthEvent? {
         let old = self.pause
         guard date > now, date > old?.until ?? .distantPast else { return nil }
@@ -200,8 +200,8 @@ package struct SenderHealth: Sendable {
         self.answeredAt.map { $0 > pause.since } ?? false
     }
 
-    /// Joins another server's pause, which has had `delayCount` delays; returns an event if that
-    /// is new.
+    /// Joins another server's pause, which has had `delayCount` delays; returns an event if this
+    /// server was not paused.
     package mutating func join(_ other: Pause, delayCount: Int, now: Date) -> HealthEvent? {
         // This server's own probe is being sent, and its answer decides.
         if self.isProbing { return nil }
@@ -215,8 +215,8 @@ package struct SenderHealth: Sendable {
         return nil
     }
 
-    /// Ends this server's pause after a probe of another server; returns an event if there was a
-    /// pause.
+    /// Ends this server's pause after a probe of another server, unless an operator must fix the
+    /// cause; returns an event if it has ended one.
     package mutating func leave() -> HealthEvent? {
         guard let pause = self.pause, !self.isProbing, !pause.cause.needsOperator else { return nil }
         self.recover()

@@ -70,7 +70,7 @@ struct QuotaPolicy: Sendable {
     let interval: Int64
     let tolerance: Int64
     let requests: Int
-    /// In seconds: the quota's window, for each server.
+    /// The window of each server in seconds: the quota's window times the number of servers.
     let window: Int
     /// The role's quota that it was made from, which also counts refused requests.
     let source: RoleQuota
