@@ -368,7 +368,7 @@ private final class Collector: Responder {
 
     init(status: Int = 200, delay: String? = nil, waits: Bool = false) {
         var response = Response(status: .init(code: status), body: Array("{}".utf8))
-        if let delay { response.fields[.retryAfter] = delay }
+        if let delay { response.fields.append(.retryAfter, delay) }
         self.response = response
         (self.gate, self.opener) = AsyncStream.makeStream()
         if !waits { self.opener.finish() }
