@@ -35,7 +35,7 @@ import Testing
         #expect(long.description == "7 work=*")
     }
 
-    /// The first of two other servers fences it, and tells the second.
+    /// One of the two other servers fences the first, and notifies the other.
     @Test func fencingAServerWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
@@ -58,8 +58,8 @@ import Testing
         await second.store.close()
     }
 
-    /// Otherwise the other servers notice some seconds later the pushes that it had leased and
-    /// left.
+    /// Without the message, the other servers would notice only some seconds later that the
+    /// stopped server has left leased pushes.
     @Test func aStoppingServerNotifiesTheOthersAndACommandDoesNot() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()
