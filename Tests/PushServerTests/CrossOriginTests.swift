@@ -178,7 +178,8 @@ import Testing
         Way(true, nil, "h:8443", "https://h:8443", true),
         Way(true, "http", "h", "https://h", true), Way(true, nil, "H:443", "https://h", true),
         Way(true, nil, "h:80", "https://h", false),
-        // No TLS here: a proxy that sends no `X-Forwarded-Proto` may have ended it.
+        // The server has no TLS. A proxy that sends no `X-Forwarded-Proto` may have ended TLS, so
+        // both schemes are possible.
         Way(false, nil, "h", "https://h", true), Way(false, nil, "h", "http://h", true),
         Way(false, nil, "h:80", "http://h", true),
         Way(false, nil, "h:443", "http://h", false), Way(false, nil, "h:8080", "http://h", false),

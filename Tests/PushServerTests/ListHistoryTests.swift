@@ -191,7 +191,8 @@ private struct History {
         case 9: try await self.fixture.send(.delete, path, user: user)
         case 10: try await self.fixture.send(.delete, path, user: "paul")
         case 11:
-            // A page size of 0 stands for too many recipients to notify each.
+            // The recall acts as if there were too many recipients to notify each: with a page
+            // size of 0.
             guard let id = NotificationID(rawValue: Int64(id)) else { break }
             let store = self.fixture.storage.store
             _ = try await store.recall(id, by: .administrator, recording: nil, page: 0, now: self.fixture.clock.now)

@@ -54,7 +54,8 @@ import Testing
         #expect(fixture.authenticator.samples == before)
     }
 
-    /// In an earlier version this hash preceded every sign-in, without a limit.
+    /// In an earlier version, new passwords were hashed before those of all sign-ins, without a
+    /// limit.
     @Test func hashesOfNewPasswordsAreLimited() async throws {
         let authenticator = try await ServerFixture().authenticator
         let alice = try #require(Username("alice"))
