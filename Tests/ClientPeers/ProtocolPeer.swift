@@ -95,7 +95,8 @@ package final class ProtocolPeer: Sendable {
 
 /// Passes requests to the peer whose host they name.
 private final class PeerProtocol: URLProtocol {
-    /// Peers by their host. A lock protects it, because sessions call from queues of their own.
+    /// The peers by their host. A lock protects them, because sessions call from queues of their
+    /// own.
     static let peers = Locked<[String: ProtocolPeer]>([:])
     private var isHeld = false
 

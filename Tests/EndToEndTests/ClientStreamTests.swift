@@ -41,7 +41,8 @@ import Testing
                 #expect(try await self.next(&events) == "\(id) \(text)")
             }
             events = client.events().makeAsyncIterator()
-            // If a push overtakes the end of the old stream, the server gives it to that stream.
+            // Otherwise the push could come before the server notices the end of the old stream,
+            // and be written to that stream.
             try await eventually("nobody is there") { stack.application.parts.streams.devices.isEmpty }
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")

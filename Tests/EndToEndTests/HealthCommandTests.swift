@@ -94,7 +94,8 @@ import Testing
         #expect(ended.errors.hasPrefix("sealpost: \(reason)") && ended.errors.split(separator: "\n").count == 2)
     }
 
-    /// Answers each request with a status, and with a factor of the request's token.
+    /// A server that answers each request with a status, and with the request's token times a
+    /// factor.
     private static let peer = """
         import http.server, sys
         class Peer(http.server.BaseHTTPRequestHandler):

@@ -99,8 +99,8 @@ import Testing
         }
     }
 
-    /// The reason for the longer list: with the shorter one the answers to two requests are
-    /// equal, byte for byte.
+    /// This is why clients ask for the longer list of components: with the shorter one the answers
+    /// to two requests are equal, byte for byte.
     @Test func shorterCoverageFitsAnyRequestWithTheSameToken() throws {
         let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
         let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)

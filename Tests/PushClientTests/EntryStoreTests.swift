@@ -107,7 +107,7 @@ import Testing
         #expect(try ["a", "b", "c"].filter { try !store.commits(in: store.folder(of: $0)).isEmpty } == ["a", "c"])
     }
 
-    /// Data for the server exists in no other place.
+    /// An account's unsent changes exist in no other place.
     @Test func anAccountWithUnsentChangesIsNotEvicted() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
@@ -127,7 +127,7 @@ import Testing
         #expect(left == ["a", "b", "e"])
         #expect(try account("a").signOuts().count == 1)
         #expect(try account("b").read().index.outbox.count == 1)
-        // Once the server knows it, the account is evicted like others.
+        // Once the server has got the changes, the account is evicted like others.
         for order in try account("a").signOuts() { try account("a").finish(order) }
         try account("f").change { $0.index.cursor = "c" }
         #expect(try account("a").newest(store).commit == 0)

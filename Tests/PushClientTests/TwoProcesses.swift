@@ -34,8 +34,8 @@ struct TwoProcesses {
         )
     }
 
-    /// The ids that a process has shown, which reads changes from time to time; `nil` before the
-    /// first time.
+    /// The ids that a process has shown since it last read the changes; `nil` before the first
+    /// time.
     func shown(by name: String) throws -> Set<Int64>? {
         let file = self.folder.file("shown-\(name)")
         guard FileManager.default.fileExists(atPath: file) else { return nil }

@@ -291,7 +291,7 @@ import Testing
             try await self.untilTallied { $0.accepted == 1 }
             try await self.fixture.post(3, from: alice, to: "username:alice")
             wakeUp()
-            // The first push, which was kept, ends with the device.
+            // The first push was kept in the queue; it is cancelled when its device is removed.
             try await self.untilTallied { $0.failed == 1 && $0.cancelled == 1 }
         }
         #expect(try await self.fixture.reader.devices(ofUser: alice.id).isEmpty)

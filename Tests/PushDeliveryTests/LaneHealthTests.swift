@@ -143,7 +143,7 @@ import Testing
         try await self.rig.run { wakeUp, status in
             try await self.post(1, to: users[0])
             wakeUp()
-            // The store has recorded it, a moment after the provider's answer.
+            // The store records the accepted push a moment after the provider's answer.
             try await self.untilTallied { $0.accepted == 1 }
             self.apns.pushes.setFaults([overloaded])
             try await self.post(2, to: users[1])

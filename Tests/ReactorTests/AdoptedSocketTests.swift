@@ -83,7 +83,7 @@ import Testing
             }
             return taken
         }
-        // Otherwise the next listener has none to accept.
+        // Otherwise the next listener has no connection to accept.
         try #require(taken == 0)
         #expect(try await self.acceptOne(from: next) { fcntl($0, F_GETFD) & FD_CLOEXEC } != 0)
     }
