@@ -216,7 +216,7 @@ import Testing
                     throw Leaving()
                 }
             } catch is Leaving {}
-            // Another copy can be made once the first is gone.
+            // Another copy can be made once the abandoned one has ended.
             try await eventually {
                 try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
             }

@@ -39,8 +39,8 @@ import Testing
         #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
     }
 
-    /// The message names the variable even if the start fails later, where the code knows only the
-    /// key.
+    /// The message names the variable even for errors of the later start, whose code knows only
+    /// the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),

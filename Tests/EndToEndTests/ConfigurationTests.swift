@@ -424,7 +424,8 @@ import Testing
         #expect(!text.contains("hunter2") && !text.contains("\n"), "\(way): \(text)")
     }
 
-    /// As a path, the text would be printed, and a database with that name would be created.
+    /// If the server took such a text for a path, it would print it, and create a database with
+    /// that name.
     @Test(arguments: [
         "postgres://u:hunter2@h/d", "POSTGRES://u:hunter2@h/d", "postgres:/u:hunter2@h/d", " postgres://u:hunter2@h/d",
         "u:hunter2@h/d", "mysql://h/hunter2", "host=h user=u password=hunter2", "postgres://u@h/d?password=hunter2",

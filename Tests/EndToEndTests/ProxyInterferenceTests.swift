@@ -60,7 +60,8 @@ import Testing
         }
     }
 
-    /// Expects what a client without stored data, which has nothing to show, says of each call.
+    /// Makes each call with a client without stored data, and expects the interferer's finding for
+    /// this call.
     private func expectFindings(of interferer: Interferer, _ trust: Interferer.Trust, _ visit: Visit) async throws {
         for call in Interferer.Call.allCases {
             let outcome = try await visit.outcome(of: call, visit.signedInClient(), mayAsk: !interferer.needsNoDaemon)

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// An earlier signed answer, complete, is returned for a new request.
+    /// An impostor returns an earlier answer, complete and unchanged, for a new request.
     @Test(arguments: [nil, Tampering.key])
     func replayedAnswerIsDetected(key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])

@@ -65,7 +65,8 @@ import Testing
         }
     }
 
-    /// The index is synced, with the draft's key file; notifications can be fetched again.
+    /// The client syncs the index and the draft's key file to the disk, but no notifications: it
+    /// can fetch these again.
     @Test func aSyncOfManyNotificationsSyncsFewFilesToTheDisk() async throws {
         let folder = try TemporaryFolder()
         let server = ListServer()

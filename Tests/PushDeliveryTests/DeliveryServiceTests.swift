@@ -208,7 +208,7 @@ import Testing
             try await self.pushToTheOther(wakeUp)
             #expect(self.apns.pushes.received.count <= 3)
             self.apns.pushes.setFaults([])
-            // Pushes that were in flight may have been told to wait from now on.
+            // The wait of pushes that were in flight may have begun only now.
             self.fixture.clock.advance(by: 601)
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(100, within: .seconds(60))

@@ -69,7 +69,8 @@ import Testing
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
         }
-        // Once other devices are reached, these are dead, and nothing more is sent to them.
+        // Once other devices are reached, the refused devices are known to be dead, and nothing
+        // more is sent to them.
         #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
         let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
         #expect(
@@ -118,7 +119,8 @@ import Testing
             // The operator finds the proxy that answers like this.
             self.apns.pushes.setFaults([])
             try await eventually {
-                // The last answer may be judged only now, and its push waits from now on.
+                // The service may record the last answer only now; its push then waits from now
+                // on.
                 let due = try await self.fixture.reader.nextDue(in: Self.lane, .direct)
                 if let due, due > self.fixture.now {
                     self.fixture.clock.advance(by: due.timeIntervalSince(self.fixture.now))

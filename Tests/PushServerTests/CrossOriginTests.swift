@@ -198,7 +198,7 @@ import Testing
             "POST /api/register HTTP/1.1\r\nHost: \(way.host)\r\nOrigin: \(way.origin)\r\n\(proto)",
             isEncrypted: way.isEncrypted
         )
-        // A request that passes the origin check is asked for credentials.
+        // For a request that passes the origin check, the server asks for credentials.
         try response.expectProblem(way.isOwn ? .unauthorized : .crossOrigin)
     }
 

@@ -46,7 +46,7 @@ import Testing
     @Test func eachDeviceGetsItsOwnWrappedKeyOnly() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...1000)))
-        // The second fetch of an event loop may come from its cache.
+        // An event loop may answer its second fetch from the cache.
         for number in [1, 2, 500, 999, 1000, 500, 500] {
             #expect(
                 try await self.fetch("\(path)?key=\(Self.id(number))", fixture) == Self.payload([number]),
