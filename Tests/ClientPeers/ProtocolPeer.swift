@@ -127,7 +127,7 @@ private final class PeerProtocol: URLProtocol {
     // MARK: - Private
 
     private func start(_ answer: PeerAnswer, _ url: URL) {
-        // Joins the lines of a field into one value.
+        // The lines of a field are joined into one value.
         var fields = Dictionary(answer.fields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
         if let length = answer.announcedLength { fields["Content-Length"] = "\(length)" }
         let response = HTTPURLResponse(

@@ -71,7 +71,8 @@ import Testing
             let phone = client("phone")
             var events = phone.events().makeAsyncIterator()
             #expect(try await self.next(&events) == "connected")
-            // Both clients have the same session, and the first does not know that it has ended.
+            // Both clients have the same session, and the first client does not know yet that this
+            // session has ended.
             try await client("other").signOut()
             #expect(try await self.next(&events) == "disconnected ")
             await #expect(throws: PushClientError.self) { try await events.next() }

@@ -370,7 +370,7 @@ import Testing
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
-        // Also values that are checked later than they are read, and missing keys.
+        // These rows are values that are checked after all values were read, and missing keys.
         ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: \"a\" must be http://"),
         ("keys: k\ndatabase: 'postgres://h'", "sealpost.yaml:2: database: "),
         ("senders:\n  apns:\n    keyFile: k", "sealpost.yaml:3: senders.apns.keyID: "),

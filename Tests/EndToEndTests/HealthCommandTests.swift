@@ -12,7 +12,7 @@ import Testing
 
     @Test func aServerIsAliveAndReadyUntilItEnds() async throws {
         let daemon = try await Daemon(in: self.folder)
-        // In an image the server listens on all addresses.
+        // In a container image the server listens on all addresses.
         let environment = ["SEALPOST_SERVER_LISTEN": "0.0.0.0:\(daemon.port)"]
         let alive = try await Daemon.run(["health"], in: self.folder, environment: environment)
         #expect(alive.code == 0 && alive.output == "127.0.0.1:\(daemon.port) is alive\n", "\(alive.errors)")

@@ -61,8 +61,8 @@ import Testing
         return try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status
     }
 
-    /// Each listed host has its own lane, which its failures pause. All other hosts share the last
-    /// lane.
+    /// Each listed host has its own lane, and failures of the host pause that lane. All other
+    /// hosts share the last lane.
     @Test func unlistedHostsShareALaneOfUnrelatedHosts() async throws {
         let folder = try TemporaryFolder()
         var webPush = SenderConfiguration.WebPush(subject: "mailto:ops@example.com")

@@ -211,7 +211,7 @@ import Testing
             let known = try #require(peer.requests.last?.fields["accept-signature"])
             let nonce = try SignatureRequest(acceptSignature: [known]).nonce
             #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account, nonce: nonce))
-            // No later answer can weaken this.
+            // No later answer can make the client accept less again.
             peer.play(Self.script(nil))
             let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }
             guard case .interference(let interference)? = error else { return }

@@ -105,7 +105,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
                 try await pool.transaction { transaction in
                     _ = try await transaction.query("insert into t(n) values (1)")
                     try twins.lead(to: .second)
-                    // This query opens a new connection, since none for reads is open yet.
+                    // This query opens a new connection, since no connection for reads is open
+                    // yet.
                     #expect(try await pool.query(timeline).first?.integer(0) == 2)
                 }
             }

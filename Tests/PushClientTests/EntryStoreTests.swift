@@ -171,7 +171,8 @@ import Testing
         _ = try other.createEntry(Data("2".utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "").count == 2)
         #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
-        // With the first key again, the store has nothing left.
+        // With the first key again, the store finds nothing: the write under the other key removed
+        // the files of the first one.
         #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
     }
 

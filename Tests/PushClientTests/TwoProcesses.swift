@@ -47,7 +47,7 @@ struct TwoProcesses {
 
     // MARK: - A round
 
-    /// Both processes run while the server's data changes. One or the other is suspended, or
+    /// Runs both processes while the server's data changes. At times one of them is suspended, or
     /// killed and started again; in the end both are killed.
     mutating func round() async throws {
         var processes = try Self.names.map { try self.start($0) }

@@ -54,8 +54,8 @@ import Testing
         }
         let alice = try await self.addUsers(1, prefix: "a11ce0")[0]
         self.apns.pushes.setFaults([FaultRule(Self.refusal, when: [.device("dead")])])
-        // One push at a time: before APNs has seen a valid token, it may refuse a second stream,
-        // and that push would be retried later.
+        // The service sends one push at a time. Before APNs has seen a valid token, it may refuse
+        // a second stream, and that push would be retried later.
         try await self.rig.run(concurrency: 1) { wakeUp, status in
             try await self.post(1, to: mallory)
             wakeUp()

@@ -91,8 +91,8 @@ import Testing
     @Test(arguments: users, (Array(UInt8(0)...15) + [16, 32, 48, 63]).map(Scopes.init(rawValue:)))
     func aTokenAllowsItsScopesWithinItsUsersRole(user: String, tokens: Scopes) async throws {
         let role = try #require(ServerFixture.roles[user])
-        // Stores a token whose scopes may exceed the role, as if the role had been higher when the
-        // token was made.
+        // The token may have scopes beyond the role, as if the role had been higher when the token
+        // was made.
         let token = try await self.fixture.storage.store.addToken(
             for: #require(Username(user)),
             scopes: tokens,

@@ -26,7 +26,7 @@ import Testing
     }
 
     static let rows = [
-        // Not a browser.
+        // A client that is not a browser.
         Row(false),
         // A browser that sends only `Origin`, as all do without TLS.
         Row(false, origin: "https://sealpost.test"), Row(false, origin: "http://sealpost.test"),
@@ -39,7 +39,8 @@ import Testing
         Row(false, site: "same-origin"), Row(false, site: "none"),
         Row(true, site: "same-site"), Row(true, site: "cross-site"), Row(true, site: "next-door"), Row(true, site: ""),
         Row(true, site: "Same-Origin"), Row(true, site: "same-origin, same-origin"),
-        // Both fields: `Sec-Fetch-Site` decides, because a proxy may have changed `Host`.
+        // A browser that sends both fields. `Sec-Fetch-Site` decides, because a proxy may have
+        // changed `Host`.
         Row(false, origin: "https://sealpost.test", site: "same-origin"),
         Row(false, origin: "https://push.example", site: "same-origin"),
         Row(true, origin: "null", site: "same-origin"), Row(true, origin: "https://evil.example", site: "none"),

@@ -118,8 +118,7 @@ import Testing
         #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
     }
 
-    /// Otherwise the payload would be lost at the end of its lease, though the device cannot read
-    /// it.
+    /// Such a device cannot read the payload, which a lease would delete at its end.
     @Test func aDeviceWithoutAWrappedKeyLeasesNoReadOncePayload() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload([1]), #","ReadOnce":true"#))

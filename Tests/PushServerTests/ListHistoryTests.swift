@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: 0..<6) func theEntityTagChangesExactlyWithTheBytes(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var cursors: [String] = []
-        // For each list: the bodies by their tag, and the tags by their body.
+        // The bodies of each list by their entity tag, and the entity tags by their body.
         var bodies: [String: [String: String]] = [:]
         var tags: [String: [String: String]] = [:]
         for step in 0..<40 {

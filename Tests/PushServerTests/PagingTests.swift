@@ -46,7 +46,7 @@ import Testing
         let notification: String
     }
 
-    /// One server for all tests, because they only read.
+    /// All tests use this server, because they only read.
     private static let filled = Task.detached {
         let fixture = try await ServerFixture()
         var last = ""

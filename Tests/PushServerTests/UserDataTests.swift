@@ -131,7 +131,7 @@ import Testing
         for foreign in ["alice", "bob"] { #expect(!text.contains("-\(foreign)") && !text.contains("\"\(foreign)\"")) }
     }
 
-    /// Another person had the name before.
+    /// The name belonged to another person's account before.
     @Test func theDocumentHasNothingOfAnEarlierAccountOfTheSameName() async throws {
         try await self.fill()
         let fixture = self.fixture

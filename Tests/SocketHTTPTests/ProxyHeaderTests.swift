@@ -155,7 +155,7 @@ import Testing
         #expect(bad == ["127.0.0.1"])
     }
 
-    /// Any client could name another one.
+    /// Otherwise any client could name another client's address as its own.
     @Test func aHeaderOfAnUntrustedPeerIsNoRequest() async throws {
         let bad = try await self.withClientServer { server in
             let client = try server.client(from: "127.0.0.2")
