@@ -16,7 +16,7 @@ import Testing
         /// `D` and `B` stand for the default app's and the bank's resource of the route.
         let target: String
         var status = HTTPResponse.Status.ok
-        /// A text of the answer, and texts that it must not have.
+        /// A text that the answer must have, and texts that it must not have.
         var has = ""
         var lacks = ["alice", "paul", "bob"]
     }
@@ -93,14 +93,14 @@ import Testing
             let answer = try await fixture.send(.get, target, user: "vic")
             #expect(answer.status == row.status && answer.text.contains(row.has), "\(target): \(answer.text)")
             for text in row.lacks {
-                // A problem's detail has what the viewer has asked for.
+                // A problem's detail may repeat what the viewer has asked for.
                 let isForeign = answer.text.contains(text) && !target.contains(text)
                 #expect(!isForeign, "\(target) shows \(text): \(answer.text)")
             }
         }
     }
 
-    /// Ids tell no more than names.
+    /// A viewer learns no more by ids than by names.
     @Test(arguments: StoreKind.all) func aViewerGetsNoReasonsAboutOtherApps(kind: StoreKind) async throws {
         let (fixture, notifications) = try await self.makeFixture(kind)
         for (app, user, isSeen) in [("D", "alice", false), ("B", "bea", true)] {
