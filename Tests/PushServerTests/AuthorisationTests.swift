@@ -274,8 +274,8 @@ import Testing
         #expect(try await ServerFixture().send(.get, target).status == .ok)
     }
 
-    /// Proxies compare paths with their case. A proxy's rule for `/console/` must not be bypassed
-    /// by `/CONSOLE/`.
+    /// Proxies compare paths with their case: `/CONSOLE/` would get around a proxy's rule for
+    /// `/console/`.
     @Test(arguments: Set(ServerFixture.routes.map(\.path)).subtracting(Route.tutorialPaths).sorted())
     func pathsOutsideTheTutorialAreCaseSensitive(path: String) async throws {
         let fixture = try await ServerFixture()
