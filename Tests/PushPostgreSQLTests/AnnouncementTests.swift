@@ -35,7 +35,8 @@ import Testing
         #expect(long.description == "7 work=*")
     }
 
-    /// One of the two other servers fences the first, and notifies the other.
+    /// Either the second or the third server fences the first one, and notifies the other of the
+    /// two.
     @Test func fencingAServerWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()

@@ -62,7 +62,7 @@ import Testing
             await storage.store.close()
         }
         #expect(collected > 0)
-        // If there were none, the flipped bits would have damaged nothing that the test reads.
+        // Otherwise the flipped bits would have damaged nothing that the test reads.
         #expect(missed + refused > 0)
     }
 

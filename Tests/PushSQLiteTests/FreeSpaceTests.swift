@@ -97,7 +97,7 @@ import Testing
         await store.close()
     }
 
-    /// The file shrinks while other writes run, and none of these is lost.
+    /// The file shrinks while other writes run, and the store loses no write.
     @Test func storeShrinksItsFileByItself() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)
