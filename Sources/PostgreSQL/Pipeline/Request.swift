@@ -13,11 +13,13 @@ final class Request: @unchecked Sendable {
 
     /// The time of submission, for the deadline.
     var start = ContinuousClock.now
-    /// Whether it has a Sync of its own, so that no other statement's failure undoes it.
+    /// Whether this statement has a Sync of its own, so that no other statement's failure undoes
+    /// it.
     var isAlone = false
-    /// The number of times that it was sent again.
+    /// The number of times that the statement was sent again.
     var repeats = 0
-    /// Whether its connection was lost once.
+    /// Whether a connection was already lost with this statement in flight. A second loss fails
+    /// the statement.
     var hasLostConnection = false
 
     init(_ statement: Statement, countsAtSync: Bool, completion: @escaping (Outcome) -> Void) {

@@ -20,8 +20,8 @@ struct LocalServer {
         let clock = configuration.makeClock()
         self.store = store
         self.loops = try EventLoopGroup(count: 1)
-        // The audit has the command's actions; the log is the daemon's, and the command's user
-        // sees failures only.
+        // The audit records what the command does, so the user of the command needs to see
+        // failures only.
         let logger = configuration.makeLogger(threshold: LogThreshold(.error))
         let router = PushServer(
             store: self.store,
