@@ -36,7 +36,8 @@ enum LibCrypto {
         return count
     }
 
-    /// Whether both have the same bytes, in a time that depends only on their lengths.
+    /// Whether both buffers have the same bytes. The comparison's time depends only on the
+    /// lengths.
     static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard one.count == other.count else { return false }
         return one.isEmpty || CRYPTO_memcmp(one.baseAddress, other.baseAddress, one.count) == 0

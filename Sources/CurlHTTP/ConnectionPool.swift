@@ -27,11 +27,11 @@ final class ConnectionPool {
     /// connection was lost, and libcurl would keep assigning calls to it until all its connections
     /// have failed.
     var isUnusable = false
-    /// Calls in a row that were given up without an answer.
+    /// The number of calls in a row that were given up without an answer.
     private var unanswered = 0
     private let provesConnections: Bool
-    /// The most sockets that are corked: with more, the system calls for them would cost more than
-    /// corking saves.
+    /// The maximum number of corked sockets: with more, the system calls for them would cost more
+    /// than corking saves.
     private static let corkedSockets = 2
 
     /// With `provesConnections`, a pool has one connection.

@@ -144,7 +144,8 @@ final class Transfer {
         return status
     }
 
-    /// The status with which the proxy has refused the tunnel; `nil` if it has not.
+    /// The status with which the proxy has refused the tunnel; `nil` if the proxy has not refused
+    /// it.
     private var proxyRefusal: Int? {
         var status = 0
         ccurl_get_long(self.easy, CURLINFO_HTTP_CONNECTCODE, &status)

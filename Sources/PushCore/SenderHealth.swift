@@ -47,7 +47,7 @@ package struct SenderHealth: Sendable {
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
-    /// Refusals of the credential since the last answer to a push with a valid one.
+    /// The number of refusals of the credential since the last answer to a push with a valid one.
     private var credentialRefusals = 0
     private var busyUsers: Set<Int64> = []
     /// Users with a device that the provider does not know, counted since the last accepted push.

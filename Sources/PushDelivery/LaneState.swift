@@ -31,7 +31,7 @@ struct LaneState: Sendable {
     private var candidate: LeasedDelivery?
     private var isLeasing = false
     private var workers = 0
-    /// The pushes that workers are sending.
+    /// The number of pushes that workers are sending.
     private var underWay = 0
     private var settlements = PendingSettlements()
     private var isStopping = false
@@ -210,8 +210,8 @@ struct LaneState: Sendable {
         return self.health.blame
     }
 
-    /// Records the settlement of a push that `next` returned, whether it was sent or not; `true`
-    /// if the loop must wake up for it.
+    /// Records the settlement of a push that `next` returned, whether it was sent or not. Returns
+    /// `true` if the loop must now wake up.
     mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         if self.probe == delivery {
             self.probe = nil

@@ -253,7 +253,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
-        /// Pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
         /// Seconds between two background pushes to one device; only the latest of the pushes due
         /// meanwhile is sent.
@@ -292,8 +292,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
-        /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute,
-        /// which also counts refused pushes.
+        /// The maximum number of pushes a second; the default is below Google's limit for a
+        /// project, 600,000 a minute, which also counts refused pushes.
         var rate = 9000
         var lookInterval: Int?
     }
@@ -312,7 +312,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 8
-        /// Pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
         var lookInterval: Int?
     }
@@ -327,7 +327,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var placeholder: WebPushPlaceholder?
         var caFile: String?
         var connections = 4
-        /// Pushes a second to each push service; `nil`: unlimited.
+        /// The maximum number of pushes a second to each push service; `nil`: unlimited.
         var rate: Int?
     }
 
@@ -336,7 +336,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var secretFile: String
         var caFile: String?
         var connections = 4
-        /// Pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
     }
 }

@@ -164,7 +164,8 @@ final class Delivery: Sendable {
 extension PushClient {
     /// The number of unread notifications, as far as the client knows it without a network.
     ///
-    /// It holds one notification at a time: an extension lacks the memory for all of them.
+    /// To count, the client holds one notification in memory at a time, since an extension lacks
+    /// the memory for all.
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.

@@ -36,7 +36,7 @@ package protocol DeviceReader: Sendable {
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
     /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of it. If the user has no registration of the handle, issues `id`.
+    /// registrations of the handle. If the user has no registration of the handle, issues `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -184,7 +184,8 @@ extension DeviceStore {
     }
 
     /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of it. If the user has no registration of the handle, issues a new id.
+    /// registrations of the handle. If the user has no registration of the handle, issues a new
+    /// id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
