@@ -16,8 +16,8 @@ enum LibCrypto {
         return result
     }
 
-    /// For calls that fail only if memory or libcrypto itself is broken, and never because of
-    /// their input.
+    /// Returns the result of a call, or ends the program if the call has failed. Use it for calls
+    /// that fail only if memory or libcrypto itself is broken, and never because of their input.
     static func require<Pointer>(_ call: StaticString, _ result: Pointer?) -> Pointer {
         guard let result else { preconditionFailure("\(call) has failed: libcrypto cannot be used") }
         return result

@@ -114,7 +114,8 @@ final class ConnectionPool {
         // possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
-        // This goes through the sockets again, because libcurl may have opened some meanwhile.
+        // The sockets are listed again for uncorking, because libcurl may have opened some
+        // meanwhile.
         defer { if corks { for watch in self.sockets.values { watch.uncork() } } }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }

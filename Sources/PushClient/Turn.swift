@@ -40,7 +40,8 @@ final class Turn: Sendable {
                 return nil
             }
             var isTurn = false
-            // This waits for both tasks, because the turn may have come just when the time ended.
+            // The loop waits for both tasks, because the turn may have come just when the time
+            // ended.
             for await result in group {
                 isTurn = result ?? isTurn
                 group.cancelAll()

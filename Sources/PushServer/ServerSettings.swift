@@ -84,7 +84,7 @@ package struct ServerSettings: Sendable {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
     /// The platforms of each app without those for calls; the default app always has an entry.
-    /// They are computed in advance, since each list and post reads them.
+    /// These sets are computed in advance, since each list and post reads them.
     private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy

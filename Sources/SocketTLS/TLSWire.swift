@@ -85,7 +85,7 @@ final class TLSWire {
             wire.handshakeMessages += 1
             guard wire.handshakeMessages > TLSWire.messagesWithoutContent else { return }
             wire.failure = StreamError("the peer sends TLS handshake messages and no content")
-            // This stops a read in progress, as nothing else does.
+            // Only this call stops a read that is in progress.
             SSL_set_shutdown(session, SSL_get_shutdown(session) | SSL_RECEIVED_SHUTDOWN)
         }
     }

@@ -31,7 +31,8 @@ final class Request: @unchecked Sendable {
     /// Whether the caller has its answer, maybe because its deadline has passed.
     var isFinished: Bool { self.completion == nil }
 
-    /// Gives the caller its answer, and drops later ones. Returns whether this was the first.
+    /// Gives the caller the first outcome, and drops later ones. Returns whether this was the
+    /// first.
     @discardableResult
     func finish(_ outcome: Outcome) -> Bool {
         guard let completion = self.completion.take() else { return false }

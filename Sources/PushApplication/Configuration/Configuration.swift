@@ -74,8 +74,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// In a folder `admin` next to the database, or in the folder of the keys if the database
-        /// is on a server.
+        /// The socket is in a folder `admin` next to the database or, if the database is on a
+        /// server, in the folder of the keys.
         case beside
         case at(String)
         case off

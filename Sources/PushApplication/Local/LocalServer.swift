@@ -15,7 +15,7 @@ struct LocalServer {
     private let loops: EventLoopGroup
     private let server: HTTPServer
 
-    /// Owns the store. Throws `StoreError` or `SystemError`.
+    /// Makes a server that owns the store. Throws `StoreError` or `SystemError`.
     init(_ configuration: Configuration, _ store: any Store) throws {
         let clock = configuration.makeClock()
         self.store = store

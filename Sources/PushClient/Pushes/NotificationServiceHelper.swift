@@ -30,8 +30,8 @@ public import PushAPI
 public final class NotificationServiceHelper: Sendable {
     /// Writes the text of an item into the placeholder's content.
     ///
-    /// It may wait, such as for the download of an image. If it takes longer than the helper's
-    /// limit, the placeholder is shown: give a download a shorter timeout.
+    /// The closure may wait, such as for the download of an image. If the closure takes longer
+    /// than the helper's limit, the placeholder is shown: give a download a shorter timeout.
     public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) async -> Void
 
     private let clients: @Sendable () -> [PushClient]

@@ -78,7 +78,7 @@ package final class SpanRecorder: Sendable {
         }
     }
 
-    /// In nanoseconds since 1970.
+    /// The present time in nanoseconds since 1970.
     private var time: Int64 {
         // The code converts seconds and fraction separately: a `Double` with nanoseconds since
         // 1970 is exact only to 256 ns.

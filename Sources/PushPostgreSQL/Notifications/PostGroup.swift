@@ -27,8 +27,8 @@ struct PostGroup {
         /// The run locks the senders' usage first, so that other posts of these senders wait for
         /// this transaction.
         case overtaken
-        /// As `overtaken`, after the connection was lost during an earlier run's commit. Stores
-        /// nothing if that run has stored anything.
+        /// The run is like `overtaken`, but the connection was lost during an earlier run's
+        /// commit. This run stores nothing if the earlier run has stored anything.
         case afterLoss
     }
 

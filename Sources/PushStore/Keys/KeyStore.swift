@@ -137,7 +137,7 @@ package protocol KeyReader: Sendable {
     func countSealed() async throws(StoreError) -> Int
 }
 
-/// Holds and replaces the keys.
+/// Gives access to the keys in use, and replaces the keyring.
 package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.
     var vault: Vault { get }
