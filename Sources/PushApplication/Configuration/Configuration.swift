@@ -209,7 +209,7 @@ enum SenderConfiguration: Sendable, Hashable {
     case stream
 
     /// The shortest time between two pushes that tell a device of the sender to sync, in seconds;
-    /// `nil`: its devices get none.
+    /// `nil`: the sender's devices get no such pushes.
     var lookInterval: Int? {
         switch self {
         case .apns(let apns): apns.lookInterval

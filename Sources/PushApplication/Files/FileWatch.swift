@@ -11,7 +11,7 @@ struct FileMark: Hashable {
     private let size: off_t
     private let times: [Int]
 
-    /// `nil` if there is no such file.
+    /// Reads the file's mark; `nil` if there is no such file.
     init?(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }

@@ -39,7 +39,7 @@ struct PostGroup {
         let payload: Data
         let alert: Data?
         let recipients: [GroupRecipient]
-        /// `nil`: they are found page by page, or later.
+        /// `nil`: the devices are found page by page, or later.
         let devices: [GroupDevice]?
 
         var notification: NewNotification { self.plan.post }

@@ -40,7 +40,7 @@ struct Diagnosis: Sendable {
     /// The stored state of a notification, for one user or for all.
     struct Sent: Sendable {
         let id: NotificationID
-        /// `nil` if it is not stored.
+        /// The notification's times; `nil` if it is no longer stored.
         let times: NotificationTimes?
         var sendAt: Date?
         var isFindingDevices = false
