@@ -1,10 +1,10 @@
 /// Limits on a client's connections, sizes and times; fixed for the life of a connection.
 package struct ServerLimits: Sendable, Hashable {
-    /// Connections in total. One more is closed: with 503, or without an answer if that would need
-    /// a TLS handshake.
+    /// The maximum number of connections in total. One more is closed: with 503, or without an
+    /// answer if that would need a TLS handshake.
     package var maxConnections: Int
-    /// Connections from one address, for IPv6 from one /64. Trusted proxies and local sockets have
-    /// no such limit.
+    /// The maximum number of connections from one address, for IPv6 from one /64. Trusted proxies
+    /// and local sockets have no such limit.
     package var maxConnectionsPerAddress: Int
     /// The length of the request target, checked before it is parsed. Beyond it, the client gets
     /// 414.

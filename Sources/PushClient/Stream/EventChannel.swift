@@ -25,8 +25,8 @@ final class EventChannel: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// The most unread signals. The server sends events again whose notifications were not
-    /// fetched.
+    /// The maximum number of unread signals. The server sends events again whose notifications
+    /// were not fetched.
     static let maximumSignals = 500
     private let state = Locked(State())
 
