@@ -1,19 +1,20 @@
 /// The limits and permissions of a client.
 package struct HTTPClientSettings: Sendable, Hashable {
-    /// The most connections to one host; further calls wait for a free stream, until their
-    /// deadline.
+    /// The maximum number of connections to one host; further calls wait for a free stream, until
+    /// their deadline.
     package var connectionsPerHost: Int
-    /// The most concurrent calls on one HTTP/2 connection; the peer's own limit applies too.
+    /// The maximum number of concurrent calls on one HTTP/2 connection; the peer's own limit
+    /// applies too.
     package var streamsPerConnection: Int
     /// Whether a new connection carries one call at a time until one has been answered with 200:
     /// some peers allow no more before they know the client. Without HTTP/2 it makes no
     /// difference.
     package var provesConnections: Bool
-    /// The most calls in progress, waiting ones included; further calls fail at once.
+    /// The maximum number of calls in progress, waiting ones included; further calls fail at once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
-    /// The most bytes of all header lines of an answer, informational answers and the trailer
-    /// included.
+    /// The maximum number of bytes of all header lines of an answer, informational answers and the
+    /// trailer included.
     package var maximumResponseHeader: Int
     package var connectTimeout: Duration
     /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever

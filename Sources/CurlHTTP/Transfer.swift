@@ -35,8 +35,8 @@ final class Transfer {
     private var headers: UnsafeMutablePointer<curl_slist>?
     private var upload = UnsafeMutableRawBufferPointer(start: nil, count: 0)
     private var body: [UInt8] = []
-    /// The bytes of all header lines so far: of informational answers, of the answer and of its
-    /// trailer.
+    /// The number of bytes of all header lines so far: of informational answers, of the answer and
+    /// of its trailer.
     private var headerBytes = 0
     private var sawRefusedAddress = false
     /// Whether the call needed a connection that its pool may not open; nothing was sent.

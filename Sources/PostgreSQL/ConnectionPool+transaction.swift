@@ -1,7 +1,7 @@
 internal import Reactor
 
 extension ConnectionPool {
-    /// The most times that a transaction runs.
+    /// The maximum number of times that a transaction runs.
     private static let maximumRuns = 10
 
     /// Runs a transaction on a connection of its own; read committed.

@@ -1,9 +1,9 @@
 /// The sizes and limits of a pool.
 package struct PoolOptions: Sendable {
-    /// Connections for transactions.
+    /// The maximum number of connections for transactions.
     package var writers = 8
-    /// Pipelined connections for single statements; the pool opens further ones when many
-    /// statements wait on these.
+    /// The number of pipelined connections for single statements; the pool opens further ones when
+    /// many statements wait on these.
     package var readers = 2
     /// The timeout for the server's answer to the oldest single statement. A statement that was
     /// sent again has twice as long in total.
@@ -20,8 +20,8 @@ package struct PoolOptions: Sendable {
     package var idleLimit = Duration.seconds(60)
     /// The timeout of one attempt to connect.
     package var connectLimit = Duration.seconds(1)
-    /// The most single statements in flight on one connection, and the most transactions that wait
-    /// for a connection. Further ones fail with `busy`.
+    /// The maximum number of single statements in flight on one connection, and of transactions
+    /// that wait for a connection. Further ones fail with `busy`.
     package var maximumWaiting = 4096
     /// Shown in the server's list of sessions.
     package var name = "sealpost"
@@ -46,14 +46,15 @@ package struct PoolOptions: Sendable {
 
 /// The present state and past work of a pool.
 package struct PoolCounters: Sendable, Hashable {
-    /// Open connections.
+    /// The number of open connections.
     package var open = 0
-    /// Statements that wait for an answer, and transactions that wait for a connection.
+    /// The number of statements that wait for an answer, and of transactions that wait for a
+    /// connection.
     package var waiting = 0
     /// The longest time that one of these statements and transactions has waited.
     package var oldestWait = Duration.zero
-    /// Transactions that ran again, and statements that were sent again.
+    /// The number of transactions that ran again, and of statements that were sent again.
     package var retries = 0
-    /// Connections that were lost.
+    /// The number of connections that were lost.
     package var lost = 0
 }

@@ -22,7 +22,7 @@ struct APIRequest: Sendable {
     /// Whether the answer is an event stream. `lastEvent` is the last event of the stream before.
     var isStream = false
     var lastEvent: String?
-    /// The most bytes of an answer; the options may set a lower limit.
+    /// The maximum number of bytes of an answer; the options may set a lower limit.
     var answerLimit = Self.oneNotification
     /// Whether the request begins a session. A 201 then names the session's account, which
     /// replaces the account that the client knows.

@@ -9,7 +9,7 @@ internal import Foundation
     ///
     /// `@unchecked Sendable` is safe: the superclass locks its own state, and this class has none.
     final class BoundedQueue: OperationQueue, @unchecked Sendable {
-        /// The most pieces in the queue, each of at most 16 KiB.
+        /// The maximum number of pieces in the queue, each of at most 16 KiB.
         private static let limit = 32
 
         override init() {

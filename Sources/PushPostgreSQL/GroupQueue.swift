@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Work that may be done for several callers at once.
 protocol GroupMember: Sendable {
-    /// The bytes that the member adds to the size of its group.
+    /// The number of bytes that the member adds to the size of its group.
     var byteCount: Int { get }
 }
 
@@ -29,7 +29,8 @@ protocol GroupEnd: Sendable {
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// A caller that has waited this long without starting is refused.
     private static var limit: Duration { .seconds(5) }
-    /// The most turns of its loop that a caller yields to other callers before it leads a group.
+    /// The maximum number of turns of its loop that a caller yields to other callers before it
+    /// leads a group.
     private static var turns: Int { 8 }
 
     typealias Seat = GroupSeat<Member, End>
@@ -175,8 +176,8 @@ struct GroupLimits: Sendable {
     let groups: Int
     /// The maximum number of members of a group.
     let members: Int
-    /// The most bytes of a group; a larger member is a group of its own.
+    /// The maximum number of bytes of a group; a larger member is a group of its own.
     let bytes: Int
-    /// The most callers that wait; the queue refuses more of them as `busy`.
+    /// The maximum number of callers that wait; the queue refuses further callers as `busy`.
     let waiting: Int
 }

@@ -16,7 +16,7 @@ final class StoreCondition: Sendable {
     private let state = Mutex(State())
     /// Transactions that run, or wait for a connection.
     let waiting = Atomic(0)
-    /// Rows that could not be read and were set aside.
+    /// The number of rows that could not be read and were set aside.
     let setAside = Atomic(0)
     private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
 

@@ -251,8 +251,8 @@ struct WrongMethod: Error {
 }
 
 extension MyToken {
-    /// Reads the token of a request; `nil` without one. Throws an `invalid-mytoken` problem that
-    /// says what is wrong with it.
+    /// Reads the token of a request; `nil` if there is none. Throws an `invalid-mytoken` problem
+    /// that says what is wrong with the token.
     fileprivate init?(of head: RequestHead) throws(Problem) {
         guard let text = head[.myToken] else { return nil }
         guard head.count(of: .myToken) == 1 else { throw Problem(.invalidToken, "MyToken appears more than once") }

@@ -10,8 +10,8 @@ internal import Synchronization
 /// `@unchecked Sendable`: everything under "Confined to the thread" is used on the loop's thread
 /// only, which `assertOnLoop` checks in debug builds; other threads use `inbox` only.
 package final class EventLoop: TaskExecutor, @unchecked Sendable {
-    /// The most jobs that one call of `runReadyJobs` runs, so that sockets and timers get their
-    /// turn.
+    /// The maximum number of jobs that one call of `runReadyJobs` runs, so that sockets and timers
+    /// get their turn.
     private static let jobsPerTurn = 128
     /// How long, in each turn, tasks that have yielded may run.
     private static let yieldedShare = Duration.microseconds(500)

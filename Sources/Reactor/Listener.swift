@@ -10,10 +10,10 @@ package final class Listener: Sendable {
     package let address: SocketAddress
     /// Whether other processes share the socket, such as the next server process.
     private let isShared: Bool
-    /// The most connections that are accepted before the loop gets its turn.
+    /// The maximum number of connections that are accepted before the loop gets its turn.
     private static let takenPerTurn = 64
-    /// The most turns of `accept` after `stop()`. They are enough for the clients that already
-    /// wait, and a flood of new ones comes to an end.
+    /// The maximum number of turns of `accept` after `stop()`. This number suffices for the
+    /// clients that already wait, and limits a flood of new ones.
     private static let lastTurns = 64
 
     /// It is a mutex, because the caller of `stop()` is not on a loop.

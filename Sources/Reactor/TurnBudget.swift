@@ -8,12 +8,12 @@
 /// never reads the clock. It is a class, because a struct would be copied for each query, which
 /// costs more than the result. Use it on the loop only.
 package final class TurnBudget {
-    /// The most steps in one turn. With so many answers, the loop's own turn costs only about a
-    /// twentieth of them.
+    /// The maximum number of steps in one turn. With so many answers in a turn, the loop's own
+    /// work costs only about a twentieth as much as the answers.
     private static let steps = 32
     private static let bytes = 65_536
-    /// The most time in one turn. Costly steps, such as signatures, reach it before the number of
-    /// steps. With a hundred busy tasks, each gets its turn every 10 ms.
+    /// The longest time of one turn. Costly steps, such as signatures, reach this limit before
+    /// that of the number of steps. With a hundred busy tasks, each gets its turn every 10 ms.
     private static let time = Duration.microseconds(100)
     /// The steps of a single request: one to read it, one to answer it.
     private static let freeSteps = 2

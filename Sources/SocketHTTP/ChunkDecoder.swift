@@ -14,8 +14,8 @@ struct ChunkDecoder: Sendable {
         case trailerStart, trailerName, trailerValue, trailerLineEnd, end, finished
     }
 
-    /// The most bytes of extensions in all chunks of a body. Extensions are not in use; without
-    /// this limit, a client could send any number of bytes in them.
+    /// The maximum number of bytes of extensions in all chunks of a body. Extensions are not in
+    /// use; without this limit, a client could send any number of bytes in them.
     static let extensionBytes = 4096
 
     var isFinished: Bool { self.state == .finished }

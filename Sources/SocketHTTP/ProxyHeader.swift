@@ -24,7 +24,7 @@ package enum ProxyHeader {
     private static let longestLine = 107
     /// The beginning of version 2, before its variable part.
     private static let fixedPart = 16
-    /// The most bytes that version 2 may add for addresses and further values.
+    /// The maximum number of bytes that version 2 may add for addresses and further values.
     private static let longestPart = 2048
     private static let lineStart = Array("PROXY ".utf8)
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]

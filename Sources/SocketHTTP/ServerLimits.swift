@@ -1,34 +1,34 @@
 /// Limits on a client's connections, sizes and times; fixed for the life of a connection.
 package struct ServerLimits: Sendable, Hashable {
-    /// Connections in total. One more is closed: with 503, or without an answer if that would need
-    /// a TLS handshake.
+    /// The maximum number of connections in total. One more is closed: with 503, or without an
+    /// answer if that would need a TLS handshake.
     package var maxConnections: Int
-    /// Connections from one address, for IPv6 from one /64. Trusted proxies and local sockets have
-    /// no such limit.
+    /// The maximum number of connections from one address, for IPv6 from one /64. Trusted proxies
+    /// and local sockets have no such limit.
     package var maxConnectionsPerAddress: Int
-    /// The length of the request target, checked before it is parsed. Beyond it, the client gets
-    /// 414.
+    /// The maximum length of the request target in bytes, checked before the target is parsed. For
+    /// a longer one, the client gets 414.
     package var targetBytes: Int
-    /// The length of request line and fields, and of the trailer of a chunked body. Beyond it, the
-    /// client gets 431.
+    /// The maximum length of request line and fields together, and of the trailer of a chunked
+    /// body, in bytes. For a longer one, the client gets 431.
     package var headerBytes: Int
-    /// The number of field lines. Beyond it, the client gets 431.
+    /// The maximum number of field lines. For more, the client gets 431.
     package var headerCount: Int
-    /// The size of the body, unless the handler asks for another limit. Beyond it, the client gets
-    /// 413.
+    /// The maximum size of the body in bytes, unless the handler asks for another limit. For a
+    /// larger body, the client gets 413.
     package var bodyBytes: Int
-    /// The time from the start of the connection, or from the first byte of a request, to the end
-    /// of the request's fields.
+    /// The maximum time from the start of the connection, or from the first byte of a request, to
+    /// the end of the request's fields.
     package var headerTimeout: Duration
-    /// The time from the handler's request for the body to the end of the body.
+    /// The maximum time from the handler's request for the body to the end of the body.
     package var bodyTimeout: Duration
-    /// The time for a handler, restarted after each wait for the body. Beyond it, the client gets
-    /// 503.
+    /// The maximum time for a handler, restarted after each wait for the body. After this time the
+    /// client gets 503.
     package var handlerTimeout: Duration
-    /// The time between two requests of a connection.
+    /// The maximum time between two requests of a connection.
     package var idleTimeout: Duration
-    /// The time for one write: the head with a short body, a longer body, or one piece of a
-    /// streaming body.
+    /// The maximum time for one write: the head with a short body, a longer body, or one piece of
+    /// a streaming body.
     package var writeTimeout: Duration
     /// After this many requests the connection is closed, so that load spreads again over loops
     /// and processes.

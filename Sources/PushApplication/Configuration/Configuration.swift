@@ -255,8 +255,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var connections = 1
         /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
-        /// Seconds between two background pushes to one device; only the latest of the pushes due
-        /// meanwhile is sent.
+        /// The number of seconds between two background pushes to one device; only the latest of
+        /// the pushes due meanwhile is sent.
         var backgroundInterval = 1200
         /// Whether visible pushes have the number of unread notifications.
         var sendsUnread = false

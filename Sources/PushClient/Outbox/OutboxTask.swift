@@ -10,7 +10,7 @@ struct OutboxTask: Sendable, Hashable {
     static let maximumCount = 200
     static let maximumBytes = 4 << 20
     static let maximumFailures = 100
-    /// The most bytes of a refusal's code.
+    /// The maximum number of bytes of a refusal's code.
     static let maximumCode = 128
 
     let kind: Kind

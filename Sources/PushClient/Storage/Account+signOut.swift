@@ -39,7 +39,8 @@ extension Account {
         return draft.index.signOuts.last
     }
 
-    /// The most sign-out orders stored: far more than anybody signs out without a network.
+    /// The maximum number of sign-out orders stored: far more than anybody signs out without a
+    /// network.
     private static let maximumSignOuts = 16
 
     /// The sign-outs of this account that the server does not know yet, also after the account's

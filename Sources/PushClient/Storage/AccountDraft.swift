@@ -3,7 +3,8 @@ internal import PushAPI
 
 /// The next state of an account, before it is committed.
 struct AccountDraft {
-    /// The most bytes of an index before encryption, which adds a nonce and a tag (AES-GCM).
+    /// The maximum number of bytes of an index before encryption, which adds a nonce and a tag
+    /// (AES-GCM).
     static let maximumIndex = 65_536 - 28
     static let maximumDeletions = 500
     static let maximumMarks = 16

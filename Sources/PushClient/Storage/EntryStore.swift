@@ -74,12 +74,13 @@ enum StoredIndex: Sendable {
 
 /// The limits of a store.
 struct StoreLimits: Sendable {
-    /// The most notifications of one account. Beyond it, the least recently changed are evicted.
+    /// The maximum number of notifications of one account. Beyond this number, the least recently
+    /// changed notifications are evicted.
     var entries = 5000
-    /// The most bytes of one account's notifications. Beyond it, the least recently changed lose
-    /// their payloads, which can still be fetched one by one.
+    /// The maximum number of bytes of one account's notifications. Beyond this number, the least
+    /// recently changed notifications lose their payloads, which can still be fetched one by one.
     var bytes = 32 << 20
-    /// The most accounts. Beyond it, the least recently used account is evicted that has nothing
-    /// left to upload.
+    /// The maximum number of accounts. Beyond this number, one account is evicted: the least
+    /// recently used of those with nothing left to upload.
     var accounts = 8
 }

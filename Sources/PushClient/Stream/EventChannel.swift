@@ -25,8 +25,8 @@ final class EventChannel: Sendable {
         var cancel: (@Sendable () -> Void)?
     }
 
-    /// The most unread signals. The server sends events again whose notifications were not
-    /// fetched.
+    /// The maximum number of unread signals. The server sends events again whose notifications
+    /// were not fetched.
     static let maximumSignals = 500
     private let state = Locked(State())
 
@@ -91,8 +91,8 @@ final class EventChannel: Sendable {
 
     // MARK: - The taker's side
 
-    /// Returns the next signal; `nil` after the last one. Throws `URLError.timedOut` after that
-    /// much silence, the stream's own error, and `CancellationError`.
+    /// Returns the next signal; `nil` after the last one. Throws `URLError.timedOut` after a
+    /// silence as long as `silence`, the stream's own error, and `CancellationError`.
     func next(within silence: Duration) async throws -> Signal? {
         try await withThrowingTaskGroup(of: Signal?.self) { group in
             group.addTask { try await self.next() }

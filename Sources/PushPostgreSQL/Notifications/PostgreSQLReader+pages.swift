@@ -31,7 +31,7 @@ extension PostgreSQLReader {
 
     // MARK: - Private
 
-    /// The most reads of a page while payloads are erased between its two statements.
+    /// The maximum number of reads of a page while payloads are erased between its two statements.
     private static let attempts = 5
 
     /// Reads a page, and its payloads if they are needed.

@@ -10,7 +10,7 @@ package import PushStore
 /// recipients without a new number. Until they are marked, they can fetch nothing, and see the
 /// notification as gone at its former place in the order of changes.
 extension PostgreSQLStore {
-    /// The most recipients who are marked in the transaction of the recall.
+    /// The maximum number of recipients who are marked in the transaction of the recall.
     static let recallPage = 500
     /// The recipients who are marked in each later transaction.
     private static let recallStep = 250

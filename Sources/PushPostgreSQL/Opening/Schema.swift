@@ -10,10 +10,11 @@ enum Schema {
     /// Locks the row that serializes starts, migrations and changes of keys, until the transaction
     /// ends.
     static let schemaLock = "select id from schema_state where id = 1 for update"
-    /// The attempts for a table that another session uses, such as a `pg_dump`.
+    /// The maximum number of attempts to lock a table that another session uses, such as a
+    /// `pg_dump`.
     private static let attempts = 30
-    /// The time that a statement of a migration waits for a table. Shorter than the lock timeout
-    /// of a server's statements, because all users of the table wait behind the migration.
+    /// The time that a statement of a migration waits for a table. It is shorter than the lock
+    /// timeout of a server's statements, because all users of the table wait behind the migration.
     private static let lockLimit = "500ms"
     /// The pause before the next attempt, in seconds. The other sessions continue meanwhile.
     private static let pause: TimeInterval = 2

@@ -2,10 +2,10 @@ internal import PushStore
 
 /// The statements that find and lock due pushes of a lane.
 struct LeaseStatements {
-    /// Pushes of the lane `$1` and the queue `$2` that became due between the mark `$4` and now,
-    /// `$3`; at most `$5`.
+    /// Selects the pushes of the lane `$1` and the queue `$2` that became due between the mark
+    /// `$4` and now, `$3`; at most `$5`.
     let above: String
-    /// Pushes of the lane and the queue that became due before the mark.
+    /// Selects the pushes of the lane and the queue that became due before the mark.
     let below: String
     /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at
     /// `$4`.

@@ -4,7 +4,8 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The most runs of a transaction, if other servers extend its hash chain of the audit.
+    /// The maximum number of runs of a transaction, if other servers extend its hash chain of the
+    /// audit.
     private static let maximumRuns = 4
 
     /// Runs a transaction that writes, and runs it again after a serialization failure. Throws

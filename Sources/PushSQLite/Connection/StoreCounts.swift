@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// The store's counts since the start. Any thread may use them.
 final class StoreCounts: Sendable {
-    /// Rows that were set aside.
+    /// The number of rows that could not be read and were set aside.
     let setAside = Atomic(0)
-    /// Transactions that were rolled back and repeated.
+    /// The number of transactions that were rolled back and repeated.
     let repeated = Atomic(0)
     let checkpointFailures = Atomic(0)
     /// Transactions that erased data, which must be wiped.

@@ -12,7 +12,7 @@ package final class RunningCopy: Sendable {
 
     package init() {}
 
-    /// The bytes read by the current connection, or the last one.
+    /// The number of bytes that the current connection, or the last one, has read.
     package var bytesRead: Int { self.pagesRead.load(ordering: .relaxed) * Writer.pageSize }
 
     /// Makes the copy throw an error soon; the copy then leaves no file behind.

@@ -7,7 +7,7 @@ internal import PushCore
 /// The place of the token that another identity provider issues to this server: a file that the
 /// platform renews, or a URL. It is read again for each exchange.
 struct SubjectTokenSource: Sendable {
-    /// The most bytes of the file; tokens have a few kilobytes.
+    /// The maximum number of bytes of the file; tokens have a few kilobytes.
     private static let largestFile = 65_536
     private static let mostHeaders = 20
 

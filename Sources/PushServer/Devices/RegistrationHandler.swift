@@ -69,7 +69,7 @@ struct RegistrationHandler: Handler {
     }
 
     /// Throws a problem if a device for other pushes would become one for calls, or the reverse.
-    /// Its queued pushes would move with it, and the phone would ring for each.
+    /// The device's queued pushes would move with the device, and the phone would ring for each.
     private func checkPurpose(
         of registration: DeviceRegistration,
         as id: RegistrationID,

@@ -104,11 +104,11 @@ struct EntityTagMaker: Sendable {
 
     /// The tag of a list as one user sees it.
     ///
-    /// It is strong. The number of a change is assigned once, and identifies the state of that
-    /// notification as the user sees it. So the bytes depend on few things: the numbers in the
-    /// list, whether there are more, and the cursor. The cursor identifies the list and its end. A
-    /// notification that expires removes its number from the list. The wrapped keys depend on the
-    /// device key that the request names.
+    /// The tag is strong. The number of a change is assigned once, and identifies the state of
+    /// that notification as the user sees it. So the bytes depend on few things: the numbers in
+    /// the list, whether there are more, and the cursor. The cursor identifies the list and its
+    /// end. A notification that expires removes its number from the list. The wrapped keys depend
+    /// on the device key that the request names.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64, deviceKey: [UInt8]?) -> EntityTag {
         // The number of this use of the hash, then the values on which the body depends.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))

@@ -18,10 +18,10 @@ final class SignInCounts: Sendable {
         var faults: [TokenFault.Kind: (count: Int, loggedAt: Date)] = [:]
     }
 
-    /// Seconds between two lines.
+    /// The number of seconds between two lines of the log.
     private static let interval: TimeInterval = 10
-    /// Seconds by which a time may precede the last line's, since a request that has waited has an
-    /// earlier time. A larger difference means that the clock was set back.
+    /// The number of seconds by which a time may precede that of the last line, since a request
+    /// that has waited has an earlier time. A larger difference means that the clock was set back.
     private static let slack: TimeInterval = 3600
 
     private let logger: Logger

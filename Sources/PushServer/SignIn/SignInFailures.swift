@@ -34,7 +34,7 @@ struct SignInFailures: Sendable {
     private var invalidCredentials = BoundedTable<Key, FailureCount>(limit: Self.limit / 2)
     /// The pairs that have signed in, with the password that was right.
     private var known = BoundedTable<Key, Key>(limit: Self.limit)
-    /// The attempts of known pairs that were refused during a wait.
+    /// The number of attempts of each known pair that were refused during a wait.
     private var refused = BoundedTable<Key, FailureCount>(limit: Self.limit / 8)
 
     var count: Int {

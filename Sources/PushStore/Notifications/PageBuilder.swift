@@ -10,7 +10,7 @@ package struct PageBuilder {
     private let budget: PageBudget
     private let now: Date
     private var rows = 0
-    /// The bytes of the payloads.
+    /// The number of bytes of the payloads so far.
     private var bytes = 0
 
     package init(_ range: ChangeRange, within budget: PageBudget, now: Date) {

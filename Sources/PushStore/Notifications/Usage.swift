@@ -3,7 +3,7 @@ package import Foundation
 /// A user's stored notifications and bytes, as the table `usage` counts them.
 package struct Usage: Sendable, Hashable {
     package var notifications: Int64
-    /// The bytes of the encrypted payloads.
+    /// The number of bytes of the encrypted payloads.
     package var bytes: Int64
 
     package init(notifications: Int64 = 0, bytes: Int64 = 0) {
