@@ -98,7 +98,7 @@ def thing(required, properties, **rest):
 def causes():
     """The causes of an explanation, as the server has them."""
     text = (ROOT / "Sources/PushServer/Operations/Diagnosis.swift").read_text()
-    cases = text[text.index("enum Cause"):text.index("// Of recipients.")] + text[text.index("// Of recipients."):].split("}")[0]
+    cases = text[text.index("enum Cause"):].split("}")[0]
     names = [name.strip() for line in re.findall(r"^ *case (.*)$", cases, re.MULTILINE) for name in line.split(",")]
     return [re.search(r'"(.*)"', name)[1] if '"' in name else name for name in names]
 

@@ -371,7 +371,8 @@ import Testing
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
         // These rows are values that are checked after all values were read, and missing keys.
-        ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: \"a\" must be http://"),
+        ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: must be http://"),
+        ("notifications: {endToEndApps: [bnak]}", "notifications: endToEndApps: the app bnak is not in apps"),
         ("keys: k\ndatabase: 'postgres://h'", "sealpost.yaml:2: database: "),
         ("senders:\n  apns:\n    keyFile: k", "sealpost.yaml:3: senders.apns.keyID: "),
     ])

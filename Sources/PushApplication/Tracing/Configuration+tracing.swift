@@ -34,7 +34,8 @@ extension Configuration.Tracing {
         try section.finish()
         if let endpoint {
             guard !endpoint.contains("?"), let url = OutboundURL(endpoint)?.appending(Self.path) else {
-                throw section.error("endpoint", nil, "\"\(endpoint)\" \(Self.form)")
+                // The value may contain a password.
+                throw section.error("endpoint", nil, Self.form)
             }
             self.init(url: url)
         } else {

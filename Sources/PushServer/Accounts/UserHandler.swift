@@ -91,8 +91,7 @@ struct UserHandler: Handler {
         try await scan.run { last, count in
             try await self.reports.run { try await $0.users(after: last, limit: count) }
         }
-        // The last searched user may belong to apps that the caller does not see.
-        let end = apps == nil || scan.hasMore ? scan.last : scan.found.last?.name ?? last
+        let end = scan.end(hidingOthers: apps != nil)
         return Response(page: "Users", scan.found.map(\.json), cursor: end?.description, hasMore: scan.hasMore)
     }
 

@@ -49,7 +49,7 @@ struct DeviceAdministrationHandler: Handler {
         return Response(
             page: "Devices",
             scan.found.map { $0.json(showsHandle: showsHandles) },
-            cursor: scan.last?.cursor,
+            cursor: scan.end(hidingOthers: apps != nil)?.cursor,
             hasMore: scan.hasMore
         )
     }

@@ -37,7 +37,8 @@ struct FailureHandler: Handler {
         }
         let limit = try query.limit
         let since = try query.beginning("since", now: context.now) ?? .distantPast
-        let filter = try FailureFilter(query, within: self.scope.limit(of: try context.user))
+        let apps = self.scope.limit(of: try context.user)
+        let filter = try FailureFilter(query, within: apps)
         let start = try query.start { FailurePlace(cursor: $0) }
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
@@ -54,7 +55,7 @@ struct FailureHandler: Handler {
         return Response(
             page: "Deliveries",
             scan.found.map(\.json),
-            cursor: scan.last?.cursor,
+            cursor: scan.end(hidingOthers: apps != nil)?.cursor,
             hasMore: scan.hasMore
         )
     }
