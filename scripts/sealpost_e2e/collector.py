@@ -1,5 +1,6 @@
-"""A collector of OpenTelemetry that keeps all bytes it reads."""
+"""A collector of OpenTelemetry that keeps all that it reads, without its compression."""
 
+import gzip
 import http.server
 import json
 import threading
@@ -19,7 +20,7 @@ class Collector:
             protocol_version = "HTTP/1.1"
 
             def do_POST(self):
-                body = self.rfile.read(int(self.headers["Content-Length"]))
+                body = gzip.decompress(self.rfile.read(int(self.headers["Content-Length"])))
                 with collector.lock:
                     collector.requests.append((f"{self.path}\n{self.headers}".encode(), body))
                 self.send_response(200)
