@@ -82,7 +82,8 @@ import Testing
                 let day = Day(of: self.fixture.now + Double(days) * Self.day)
                 return withUnsafeBytes(of: day.number.bigEndian) { Data([2]) + Data($0) }
             }
-        for (name, bytes) in files {
+        for (name, content) in files {
+            let bytes = name.contains("pg_wal") ? Self.records(of: content) : content
             for head in heads {
                 for offset in Self.offsets(of: head, in: bytes) {
                     let value = bytes[(bytes.startIndex + offset)...].prefix(length + Vault.overhead)
@@ -93,6 +94,16 @@ import Testing
             }
         }
         return copies
+    }
+
+    /// Returns the records in a file of the log, without the headers of its pages: a value may begin
+    /// on one page and end on the next.
+    private static func records(of log: Data) -> Data {
+        var records = Data(capacity: log.count)
+        for start in stride(from: 0, to: log.count, by: 8192) {
+            records += log[(log.startIndex + start)...].prefix(8192).dropFirst(start == 0 ? 40 : 24)
+        }
+        return records
     }
 
     /// Returns the offsets of the head in the bytes. The log is large, and `Data.range(of:)`
