@@ -96,8 +96,8 @@ import Testing
         return copies
     }
 
-    /// Returns the records in a file of the log, without the headers of its pages: a value may begin
-    /// on one page and end on the next.
+    /// Returns the records in a file of the log, without the headers of its pages: a value may
+    /// begin on one page and end on the next.
     private static func records(of log: Data) -> Data {
         var records = Data(capacity: log.count)
         for start in stride(from: 0, to: log.count, by: 8192) {
