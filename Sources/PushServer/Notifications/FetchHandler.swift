@@ -94,7 +94,10 @@ final class FetchHandler: Handler {
     /// Whether the client already has this state. Throws a `precondition-failed` problem if it
     /// expects another one.
     @inline(never)
-    private func isUnchanged(_ view: NotificationView, for context: RequestContext) throws(Problem) -> Bool {
+    private func isUnchanged(
+        _ view: borrowing NotificationView,
+        for context: RequestContext
+    ) throws(Problem) -> Bool {
         switch Preconditions(context.request.head).outcome(for: view.validators, now: context.now) {
         case .proceed: return false
         case .unchanged: return true

@@ -7,8 +7,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// A notification as one caller sees it, with its validators and its freshness.
-struct NotificationView {
+/// A notification as one caller sees it, with its validators and its freshness. Not copyable: a
+/// copy for each fetch would retain all its members.
+struct NotificationView: ~Copyable {
     let id: NotificationID
     let notification: StoredNotification
     /// The account that the answer is for.

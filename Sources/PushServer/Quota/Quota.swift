@@ -75,9 +75,9 @@ struct QuotaPolicy: Sendable {
     /// The role's quota that it was made from, which also counts refused requests.
     let source: RoleQuota
 
-    init(_ quota: Quota, of source: RoleQuota) {
+    init(_ quota: Quota, of source: RoleQuota, servers: Int) {
         self.requests = quota.requests
-        self.window = quota.window * source.servers.current
+        self.window = quota.window * servers
         self.source = source
         // The interval is at least 10, and the tolerance at most 64 days in nanoseconds: see the
         // ranges.

@@ -9,7 +9,7 @@ final class RoleQuota: Sendable {
 
     /// The role's name in quotes, for response fields.
     let name: [UInt8]
-    let servers: ServerCount
+    private let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
     /// The requests and the window of the quota in one word, so that no request sees a mixture of
@@ -29,7 +29,9 @@ final class RoleQuota: Sendable {
             requests: Int(word >> Self.windowBits),
             window: Int(word & (1 << Self.windowBits - 1))
         )
-        return quota.map { QuotaPolicy($0, of: self) }
+        // The count is read here and not through the policy's source, which would retain it.
+        let servers = self.servers.current
+        return quota.map { QuotaPolicy($0, of: self, servers: servers) }
     }
 
     /// Replaces the quota for each request that begins afterwards. Users keep what they have used.
