@@ -19,9 +19,8 @@ struct OutboundParts {
             try recorder.map { try SpanExport(tracing, $0, on: loop) }
         }
         self.issuer = try configuration.oidc.map { oidc in
-            let apps = Set(configuration.senders.keys.map(\.app)).union([.usual])
             let egress = try oidc.isDirect ? Egress() : configuration.egress
-            return try IssuerSetup(oidc, apps: apps, on: loop, egress: egress)
+            return try IssuerSetup(oidc, apps: configuration.apps, on: loop, egress: egress)
         }
         let tokens = APNsProviderTokens()
         self.senders = try configuration.senders.map { name, sender in

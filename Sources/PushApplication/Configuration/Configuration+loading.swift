@@ -67,8 +67,7 @@ extension Configuration {
             try self.readSenders(section, of: .usual)
         }
         try root.section("apps") { try self.readApps($0) }
-        let apps = Set(self.senders.keys.map(\.app)).union([.usual])
-        if let app = self.server.endToEndApps.subtracting(apps).map(\.description).min() {
+        if let app = self.server.endToEndApps.subtracting(self.apps).map(\.description).min() {
             throw root.error("notifications", nil, "endToEndApps: the app \(app) is not in apps")
         }
         try root.finish()

@@ -66,6 +66,8 @@ package struct Configuration: Sendable {
     var directSenders: Set<Platform> = []
     /// The senders of all apps. By default only event streams, which need no provider.
     var senders: [Platform: SenderConfiguration] = [Platform("stream"): .stream]
+    /// The apps that have senders, and the default app.
+    var apps: Set<AppName> { Set(self.senders.keys.map(\.app)).union([.usual]) }
     /// The texts of the file that are in force, by the paths of their keys; a reload compares
     /// them.
     var values: [String: String] = [:]

@@ -86,7 +86,7 @@ struct UserHandler: Handler {
             limit: size,
             step: apps == nil ? size : ListScanLimits.step,
             place: \.name,
-            where: { user in apps.map { !$0.isDisjoint(with: user.apps) } ?? true }
+            where: { AppScope.sees($0.apps, within: apps) }
         )
         try await scan.run { last, count in
             try await self.reports.run { try await $0.users(after: last, limit: count) }

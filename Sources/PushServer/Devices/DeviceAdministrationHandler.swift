@@ -31,16 +31,16 @@ struct DeviceAdministrationHandler: Handler {
         let size = try query.limit
         let apps = self.scope.limit(of: try context.user)
         var seesUser = false
-        if let user, let apps {
+        if let user, apps != nil {
             let entry = try await context.reader.userEntry(named: user)
-            seesUser = entry.map { !apps.isDisjoint(with: $0.apps) } ?? false
+            seesUser = entry.map { AppScope.sees($0.apps, within: apps) } ?? false
         }
         var scan = ListScan<DeviceEntry, DevicePlace>(
             after: last,
             limit: size,
             step: apps == nil ? size : ListScanLimits.step,
             place: \.place,
-            where: { [seesUser] device in apps.map { device.isSeen(by: $0, seesUser: seesUser) } ?? true }
+            where: { [seesUser] in $0.isSeen(within: apps, seesUser: seesUser) }
         )
         try await scan.run { last, count in
             try await self.reports.run { try await $0.deviceEntries(of: user, after: last, limit: count) }
@@ -83,10 +83,12 @@ extension DevicePlace {
 }
 
 extension DeviceEntry {
-    /// Whether a viewer of these apps sees the device. A device without a registration has no app,
-    /// so its user decides.
-    func isSeen(by apps: Set<AppName>, seesUser: Bool) -> Bool {
-        if case .registered(let platform, _, _, _) = self.state { apps.contains(platform.app) } else { seesUser }
+    /// Whether a caller with this limit sees the device. A device without a registration has no
+    /// app, so its user decides.
+    func isSeen(within limit: Set<AppName>?, seesUser: Bool) -> Bool {
+        guard let limit else { return true }
+        if case .registered(let platform, _, _, _) = self.state { return limit.contains(platform.app) }
+        return seesUser
     }
 
     /// The device as JSON. `showsHandle` is `false` for viewers, who do not even see the ends of a

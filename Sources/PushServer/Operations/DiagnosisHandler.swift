@@ -71,16 +71,14 @@ struct DiagnosisHandler: Handler {
         var diagnosis = base
         if let name = Username(subject), let user = try await reader.user(named: name), seen.admits(user) {
             let all = try await reader.deviceEntries(of: name, after: nil, limit: Self.maximumDevices)
-            let devices = all.filter { device in
-                seen.apps.map { device.isSeen(by: $0, seesUser: true) } ?? true
-            }
+            let devices = all.filter { $0.isSeen(within: seen.apps, seesUser: true) }
             let sent = try await Self.sent(notification, to: user, seen)
             diagnosis.codes = try await Self.codes(of: user, reader)
             return ("user", diagnosis.explain(user, devices, sent))
         }
         if let id = RegistrationID(subject), let device = try await reader.deviceEntry(id),
             let user = try await reader.user(named: device.username),
-            seen.apps.map({ device.isSeen(by: $0, seesUser: seen.admits(user)) }) ?? true
+            device.isSeen(within: seen.apps, seesUser: seen.admits(user))
         {
             let sent = try await Self.sent(notification, to: user, seen)
             diagnosis.codes = try await Self.codes(of: user, reader)
@@ -138,9 +136,7 @@ private struct Seen {
     let reader: any StoreReader
     let now: Date
 
-    func admits(_ user: User) -> Bool {
-        self.apps.map { !$0.isDisjoint(with: user.apps) } ?? true
-    }
+    func admits(_ user: User) -> Bool { AppScope.sees(user.apps, within: self.apps) }
 
     /// The notifications of the apps; expired ones are left out unless the caller sees all apps.
     func notifications(_ ids: [NotificationID]) async throws -> [NotificationID] {

@@ -8,7 +8,7 @@ struct AppScope: Sendable {
     private let apps: Set<AppName>
 
     init(_ settings: ServerSettings) {
-        self.apps = Set(settings.platforms.keys.map(\.app)).union([.usual])
+        self.apps = settings.apps
     }
 
     /// `nil`: the caller sees all.
@@ -18,6 +18,11 @@ struct AppScope: Sendable {
 
     /// Whether the caller sees a user of these apps.
     func sees(_ apps: Set<AppName>, _ caller: User) -> Bool {
-        self.limit(of: caller).map { !$0.isDisjoint(with: apps) } ?? true
+        Self.sees(apps, within: self.limit(of: caller))
+    }
+
+    /// Whether a caller with this limit sees a user of these apps.
+    static func sees(_ apps: Set<AppName>, within limit: Set<AppName>?) -> Bool {
+        limit.map { !$0.isDisjoint(with: apps) } ?? true
     }
 }
