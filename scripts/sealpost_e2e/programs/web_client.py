@@ -163,9 +163,10 @@ class Site(rig.Rig):
         self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
+            f'proxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
             'senders:\n  stream: {type: stream}\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
             f'caFile: "{certificate}", allowedHosts: ["updates.push.services.mozilla.com", "*.push.apple.com", "{service}"], '
-            f'placeholder: {{page: "{self.tabs}/#m{{id}}", title: Clinic}}}}\nproxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
+            f'placeholder: {{page: "{self.tabs}/#m{{id}}", title: Clinic}}}}\n'
         )
         self.direct()
 
