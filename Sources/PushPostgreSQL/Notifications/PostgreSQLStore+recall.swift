@@ -56,8 +56,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Marks the next recipients of a recalled notification, at most `page`. Returns `false` if no
-    /// recall remains.
+    /// Marks the next recipients of a recalled notification, at most `page`. Returns `false` if it
+    /// finds no recall to continue.
     ///
     /// The transaction locks the counters of these users. If it has locked other counters before,
     /// it may deadlock with another transaction, and then run again.

@@ -14,7 +14,7 @@ extension ClusterIdentity {
 }
 
 extension StoreError {
-    /// `kept`: the place of the mark that contradicts the server.
+    /// The error for a server that contradicts the stored mark. `place` is the mark's location.
     static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
         .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
     }
