@@ -1,7 +1,7 @@
 package import PushCore
 
 extension PushEvent.Kind {
-    /// The kind in the database.
+    /// The number that stands for the kind in the database.
     package var code: Int64 {
         switch self {
         case .accepted: 1
@@ -13,8 +13,8 @@ extension PushEvent.Kind {
         }
     }
 
-    /// `nil` for 0, the code of a server's start, and for a number that this version does not
-    /// know.
+    /// `nil` for 0, with which a server records its start, and for a number that this version does
+    /// not know.
     package init?(code: Int64) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind
