@@ -34,7 +34,7 @@ extension DatabaseError: CustomStringConvertible {
 }
 
 extension DatabaseError {
-    /// The SQLSTATE with which the server refused a statement; `nil` for another error.
+    /// The SQLSTATE of the server's refusal of a statement; `nil` for another error.
     package var code: String? {
         if case .refused(let code, _) = self { code } else { nil }
     }

@@ -13,8 +13,8 @@ package struct PoolOptions: Sendable {
     /// The maximum time that a transaction waits for a connection. After this time the pool begins
     /// no run of the transaction.
     package var writeLimit = Duration.seconds(5)
-    /// The maximum time for which the server keeps an idle transaction with its locks. A
-    /// transaction is idle if the client was paused or its machine has failed.
+    /// The maximum time that the server keeps an idle transaction with its locks. A transaction is
+    /// idle if the client was paused or its machine has failed.
     package var transactionLimit = Duration.seconds(4)
     /// How long the pool keeps an idle connection for transactions. It always keeps one of them.
     package var idleLimit = Duration.seconds(60)
@@ -51,7 +51,7 @@ package struct PoolCounters: Sendable, Hashable {
     /// The number of statements that wait for an answer, plus the number of transactions that wait
     /// for a connection.
     package var waiting = 0
-    /// The time for which the oldest of these statements and transactions has waited.
+    /// The time that the oldest of these statements and transactions has waited.
     package var oldestWait = Duration.zero
     /// The number of repeated runs of transactions, plus the number of statements that were sent
     /// again.

@@ -1,7 +1,7 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// Options in which a transaction may differ from the default.
+/// Options of a transaction that differs from the default.
 package struct TransactionTraits: OptionSet, Sendable {
     package let rawValue: Int
 

@@ -12,8 +12,8 @@ struct ClockService: Service {
     private static let interval = Duration.seconds(10)
     /// The number of intervals between two writes of the clock's file.
     private static let turnsUntilSaved = 6
-    /// The number of consecutive intervals in which the other clock must agree: ten minutes in
-    /// all. The other clock may belong to a container on this machine, and then be equally wrong.
+    /// The other clock must agree in this number of consecutive intervals: ten minutes in all. The
+    /// other clock may belong to a container on this machine, and then be equally wrong.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock

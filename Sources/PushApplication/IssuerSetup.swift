@@ -9,7 +9,7 @@ import ServiceLifecycle
 
 /// The configured OIDC issuer of tokens, and the service that reads the issuer's keys.
 struct IssuerSetup: Sendable {
-    /// The number of seconds for which the server uses old keys while the issuer does not answer.
+    /// While the issuer does not answer, the server uses old keys for this number of seconds.
     private static let kept: TimeInterval = 86_400
 
     let issuer: Issuer
@@ -60,8 +60,8 @@ struct IssuerKeyService: Service {
     /// The shortest interval between two reads, whatever causes them.
     private static let pause = Duration.seconds(5)
     private static let timeout = Duration.seconds(5)
-    /// Bounds for the lifetime of keys, in seconds, and the lifetime of keys for which the issuer
-    /// states none.
+    /// Bounds for the lifetime of keys, in seconds. If the issuer states no lifetime, it is
+    /// `usual`.
     private static let lifetime = (shortest: 60, usual: 600, longest: 3600)
     /// The longest delay between reads that fail.
     private static let longestDelay = Duration.seconds(60)

@@ -2,7 +2,7 @@
 package enum Version {
     static let current = "0.2.0"
 
-    /// The commit from which the program was built, with `-dirty` if files were changed. `nil` if
+    /// The commit that the program was built from, with `-dirty` if files were changed. `nil` if
     /// `make release` did not build the program.
     static let commit = PackageNote.ofThisProgram?.values["commit"]
 

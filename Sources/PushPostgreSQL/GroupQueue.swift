@@ -18,7 +18,7 @@ protocol GroupEnd: Sendable {
 /// The callers of this server that wait for a common statement or transaction. Any thread may use
 /// it.
 ///
-/// If fewer than `groups` groups are running, a new caller leads the next group: it does the work
+/// If fewer than `groups` groups are running, a new caller leads the next group. It does the work
 /// of all callers that wait at this moment. At the end of its group, it makes the first caller
 /// that has arrived meanwhile the next leader. So a caller waits only for the groups before its
 /// own, and more callers make larger groups.
@@ -29,8 +29,8 @@ protocol GroupEnd: Sendable {
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// A caller that has waited this long before its group begins is refused.
     private static var limit: Duration { .seconds(5) }
-    /// The maximum number of turns of its event loop for which a leader yields to other callers
-    /// before its group begins.
+    /// Before its group begins, a leader yields to other callers for at most this number of turns
+    /// of its event loop.
     private static var turns: Int { 8 }
 
     typealias Seat = GroupSeat<Member, End>
@@ -83,7 +83,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Waits until one of two events, and then resumes the caller once. Either the group of
-    /// another caller has done this seat's work; or this caller must lead the next group, and its
+    /// another caller has done this seat's work. Or this caller must lead the next group, and its
     /// seat has no outcome yet.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller

@@ -57,8 +57,8 @@ extension PostgreSQLStore {
         where not is_fenced and until >= \(DatabaseClock.now)
         """
 
-    /// Selects the database's time. Returns no row if the client and the database server have the
-    /// same address, or use a unix socket: they are then on the same machine.
+    /// Selects the database's time. Returns no row if the client and the database server are on
+    /// the same machine: they have the same address, or use a unix socket.
     private static let otherClock = """
         select \(DatabaseClock.now) where inet_server_addr() is distinct from inet_client_addr()
         """

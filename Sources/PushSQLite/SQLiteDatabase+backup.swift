@@ -13,7 +13,7 @@ extension SQLiteDatabase {
     /// `VACUUM INTO` reads in a single transaction. SQLite's backup API would start again at each
     /// commit of another process, and so might never end.
     ///
-    /// The file ends with a keyed hash, by which `restore` recognises it.
+    /// The file ends with a keyed hash, which `restore` checks.
     ///
     /// `begins` is called at each step. Throws `StoreError` if the file exists, cannot be written
     /// or is damaged. Also throws if `copy` is interrupted.

@@ -5,8 +5,8 @@ package import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// A store in one file on this machine. One connection writes, and read-only connections serve all
-/// readers.
+/// A store in one file on this machine. A single connection writes, and read-only connections
+/// serve all readers.
 ///
 /// There must be only one writing connection. In every SQLite before 3.51.3, two connections that
 /// write or checkpoint the same WAL database at the same instant can corrupt it.
@@ -163,7 +163,7 @@ package final class SQLiteStore: Store {
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]
     }
 
-    /// The maximum time in seconds for which a connection waits for SQLite's locks.
+    /// The maximum time in seconds that a connection waits for SQLite's locks.
     static let busyTimeout = 5
     /// The page cache of the writing connection, in KiB. In a test with a million notifications,
     /// 64 MiB saved a quarter of the time that SQLite's default of 2 MiB took.
@@ -190,7 +190,7 @@ package final class SQLiteStore: Store {
             // A post changes some pages at random places of large trees. Without this cache, each
             // post would read such pages again.
             try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
-            // The statement journal, by which one caller's work is rolled back, is never needed
+            // The statement journal serves to roll one caller's work back, and is never needed
             // after a crash. In a file, it would be created anew at each commit. So it is in
             // memory.
             try db.execute(sql: "pragma temp_store = memory")

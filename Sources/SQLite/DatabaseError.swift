@@ -39,7 +39,7 @@ package struct ResultCode: RawRepresentable, Hashable, Sendable, CustomStringCon
         self.rawValue = rawValue
     }
 
-    /// The primary code to which an extended code belongs.
+    /// The primary code that an extended code belongs to.
     package var primary: ResultCode { ResultCode(rawValue: self.rawValue & 0xFF) }
 
     package var description: String { "\(self.rawValue)" }

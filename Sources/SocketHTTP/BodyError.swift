@@ -7,7 +7,7 @@ package enum BodyError: Error, Hashable {
     /// The client has closed the connection, or the request has already been answered.
     case closed
 
-    /// The refusal with which to answer the client, as if the server itself had refused the
+    /// The refusal that the client gets as its answer, as if the server itself had refused the
     /// request.
     package var refusal: Refusal {
         switch self {

@@ -2,7 +2,7 @@ internal import Reactor
 
 /// Waits for requests, and reads their heads.
 extension Connection {
-    /// The event for which the connection must wait before its next step.
+    /// The event that the connection must await before its next step.
     enum Pause {
         case input(until: ContinuousClock.Instant)
         /// The other tasks of the event loop run before the next step.

@@ -35,7 +35,7 @@ enum BodyState {
         }
     }
 
-    /// The number of bytes for which the buffer of the next read should have room.
+    /// The number of bytes that the buffer of the next read should have room for.
     var expected: Int {
         switch self {
         case .whole, .awaitingContinue, .broken: 1

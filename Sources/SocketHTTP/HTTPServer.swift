@@ -18,7 +18,7 @@ package final class HTTPServer: Sendable {
     /// connection's event loop. If it throws, the server closes the descriptor.
     package typealias StreamMaker = @Sendable (Descriptor) async throws -> any ByteStream
 
-    /// The addresses on which the server listens. If an address was given with port 0, it has the
+    /// The addresses that the server listens on. If an address was given with port 0, it has the
     /// port that the kernel chose.
     package var addresses: [SocketAddress] { self.listeners.map(\.address) }
 

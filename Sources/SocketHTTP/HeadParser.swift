@@ -106,7 +106,7 @@ struct HeadParser {
     }
 
     /// Refuses lines and heads that are too long, even before their end has arrived. So the result
-    /// does not depend on the portions in which the bytes arrive.
+    /// does not depend on the sizes of the portions that arrive.
     private func checkLimits(_ count: Int) throws(Refusal) {
         if !self.requestLineIsRead {
             // The limit of the first line includes room for a method and a version.

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// An Internet address. An IPv4 address is stored as the IPv6 address to which RFC 4291 §2.5.5.2
-/// maps it, so that each address has a single form.
+/// An Internet address. An IPv4 address is stored as an IPv6 address (RFC 4291 §2.5.5.2), so that
+/// each address has a single form.
 package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     let high: UInt64
     let low: UInt64
@@ -109,8 +109,8 @@ package struct IPNetwork: Sendable, Hashable {
         (address.high & Self.mask(self.prefixLength), address.low & Self.mask(self.prefixLength - 64))
     }
 
-    /// A mask in which the first `length` of 64 bits are set. A length below 0 counts as 0, and
-    /// one above 64 as 64.
+    /// A mask of 64 bits, whose first `length` bits are set. A length below 0 counts as 0, and one
+    /// above 64 as 64.
     private static func mask(_ length: Int) -> UInt64 {
         ~0 << (64 - max(0, min(64, length)))
     }

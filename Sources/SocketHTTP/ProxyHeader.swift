@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// The header of the PROXY protocol, in which a load balancer names its client. It comes before
-/// the first byte of TLS or HTTP: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>.
+/// The header of the PROXY protocol: in it, a load balancer names its client. It comes before the
+/// first byte of TLS or HTTP: <https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt>.
 package enum ProxyHeader {
     /// The sender of the bytes that follow the header.
     package enum Source: Sendable, Hashable {
@@ -23,7 +23,7 @@ package enum ProxyHeader {
     private static let shortest = 15
     /// The maximum length of a line of version 1 (section 2.1).
     private static let longestLine = 107
-    /// The length of the fixed part with which a header of version 2 begins.
+    /// The length of the fixed part at the beginning of a header of version 2.
     private static let fixedPart = 16
     /// The maximum length of the variable part of version 2, with addresses and further values.
     private static let longestPart = 2048

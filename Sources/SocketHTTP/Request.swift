@@ -38,8 +38,8 @@ package final class Request {
     /// The client: the address that trusted proxies name, or else the other end of the connection.
     package var client: PeerAddress { self.proxies.client(of: self.head, from: self.peer) }
 
-    /// The name of the forwarded field if the request has it, but the peer is not a trusted proxy,
-    /// so that the server ignores the field. `nil` otherwise.
+    /// If the request has a forwarded field but its peer is not a trusted proxy, the name of this
+    /// field, which the server ignores. `nil` otherwise.
     package var ignoredForwardedField: String? { self.proxies.ignoredField(of: self.head, from: self.peer) }
 
     /// The scheme that the client used; `nil` if the server cannot know it. A proxy that does not

@@ -40,8 +40,9 @@ struct RequestParts: Sendable {
         return false
     }
 
-    /// Whether the request has `Origin` or `Sec-Fetch-Site`, in which a browser describes the page
-    /// that has sent it. The loop reads all names only once, because this runs for each request.
+    /// Whether the request has `Origin` or `Sec-Fetch-Site`: in these fields, a browser describes
+    /// the page that has sent the request. The loop reads all names only once, because this runs
+    /// for each request.
     var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
@@ -131,8 +132,8 @@ package final class RequestHead: Sendable {
         self.parts.place.query.map(self.string)
     }
 
-    /// The host and port to which the client sent the request, in the client's spelling: from
-    /// absolute-form, or else from `Host`. A request of HTTP/1.0 may have neither.
+    /// The host and port that the client addressed, in the client's spelling: from absolute-form,
+    /// or else from `Host`. A request of HTTP/1.0 may have neither.
     package var authority: String? {
         (self.parts.place.authority ?? self.parts.host).map(self.string)
     }

@@ -27,7 +27,7 @@ extension RequestParts {
         guard self.host != nil || self.isVersion10 else { throw .badRequest("Host is missing.") }
     }
 
-    /// Reads the field `Expect`, for which RFC 9110 §10.1.1 defines one value. HTTP/1.0 has no
+    /// Reads the field `Expect`. RFC 9110 §10.1.1 defines a single value for it. HTTP/1.0 has no
     /// such field, and a client without a body has nothing to wait for.
     private mutating func readExpectation(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.isVersion10 else { return }

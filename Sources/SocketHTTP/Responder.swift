@@ -42,7 +42,7 @@ package enum Reply {
     }
 }
 
-/// An event for which a request waits, and the function that then continues the request.
+/// An event that a request waits for, and the function that then continues the request.
 package protocol RequestWait: AnyObject {
     /// Resumes the caller once, from any thread.
     func begin(resume caller: UnsafeContinuation<Void, Never>)

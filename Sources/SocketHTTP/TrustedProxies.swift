@@ -1,4 +1,4 @@
-/// The proxies that may name the client, and the field in which they name it.
+/// The proxies that may name the client, and the field that they use for this.
 ///
 /// Any client can send these fields, so the server believes only the parts that trusted proxies
 /// have appended. It reads the addresses in the field from the right. The first address that does

@@ -46,7 +46,7 @@ extension DatabaseAddress {
     /// A path at which no file can exist, so that libpq reads no file in the user's home folder.
     private static let noFile = "/dev/null/none"
 
-    /// The parameters with which `PQconnectStartParams` connects to `hosts`. `addresses` are the
+    /// The parameters that `PQconnectStartParams` needs to connect to `hosts`. `addresses` are the
     /// numeric addresses of these hosts; it is empty if libpq may resolve their names.
     ///
     /// Sets every parameter that an environment variable could change. The `SessionSettings` are

@@ -1,6 +1,6 @@
 internal import CPostgreSQL
 
-/// The cluster to which a server belongs, and the timeline on which the server writes.
+/// The cluster that a server belongs to, and the timeline where the server writes.
 ///
 /// A replica that becomes the primary begins the next timeline. A server that continues on an
 /// older timeline lacks the data that was stored since then.

@@ -9,7 +9,7 @@ internal import Reactor
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
     /// The time limit of a whole race, as a multiple of the time limit of one attempt. This limit
-    /// also ends a race in which a name lookup does not return.
+    /// also ends a race whose name lookup does not return.
     private static let timeoutFactor = 3
 
     private let connector: Connector

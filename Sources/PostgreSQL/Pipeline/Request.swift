@@ -11,7 +11,7 @@ final class Request: @unchecked Sendable {
     let countsAtSync: Bool
     private var completion: ((Outcome) -> Void)?
 
-    /// The time of submission, from which the deadline is computed.
+    /// The time of submission, where the time limit begins.
     var start = ContinuousClock.now
     /// Whether this statement has a Sync of its own, so that the failure of another statement does
     /// not undo it.

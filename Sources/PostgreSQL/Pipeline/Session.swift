@@ -3,9 +3,9 @@ internal import Reactor
 
 /// An open connection to the server, in libpq's pipeline mode.
 ///
-/// It prepares each statement in the flush in which it first sends it. The loop watches the socket
-/// level-triggered: for input always, and for output only while the socket has no room for the
-/// rest of libpq's output.
+/// It prepares each statement in the same flush that first sends this statement. The loop watches
+/// the socket level-triggered: for input always, and for output only while the socket has no room
+/// for the rest of libpq's output.
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Session: ReadinessHandler, @unchecked Sendable {
@@ -42,7 +42,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     var warning: String?
     /// Whether the server has answered any request on this connection.
     var hasAnswered = false
-    /// Called with each message on a channel to which the connection listens.
+    /// Called with each message on a channel that the connection listens to.
     var onMessage: ((String) -> Void)?
 
     /// Takes ownership of the connection, and closes it even if this initializer throws.

@@ -75,7 +75,7 @@ package struct Configuration: Sendable {
 
     package init() {}
 
-    /// Where the daemon accepts the commands of programs on this machine.
+    /// The place where the daemon accepts commands from programs on this machine.
     enum LocalSocket: Sendable, Hashable {
         /// The socket is in a folder `admin` next to the database or, if the database is on a
         /// server, in the folder of the keys.
@@ -84,7 +84,7 @@ package struct Configuration: Sendable {
         case off
     }
 
-    /// Which kinds of events the server stores and how long, and the receiver to which it sends
+    /// The kinds of events that the server stores, their lifetime, and the receiver that gets
     /// them.
     struct Events: Sendable, Hashable {
         /// A receiver that the operator runs.

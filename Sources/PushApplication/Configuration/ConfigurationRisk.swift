@@ -41,9 +41,9 @@ extension Configuration {
         )
     }
 
-    /// If an attacker's domain name resolves to the server's address, a page of that domain can
-    /// send any field: the browser treats the server as the page's own origin. A browser cannot
-    /// connect to a unix socket.
+    /// An attacker's domain name may resolve to the server's address. A page of that domain can
+    /// then send any field, since the browser treats the server as the page's own origin. A
+    /// browser cannot connect to a unix socket.
     private var identityForAnyHost: ConfigurationRisk? {
         guard self.server.identityField != nil, self.server.names.isEmpty,
             let network = self.trustedProxies.first(where: { $0 != "unix" })

@@ -3,7 +3,7 @@ import Foundation
 import PushCore
 import Yams
 
-/// One mapping of the configuration file, whose keys are read one by one. An environment variable
+/// A mapping of the configuration file. Its keys are read one by one. An environment variable
 /// overrides the file's value of a key.
 ///
 /// `finish()` refuses keys that the program has never read, so that a misspelt key is not silently

@@ -2,7 +2,7 @@ import PushAPI
 import PushCore
 import PushStore
 
-/// Checks of the running server's state, and of pushes for which no sender is configured.
+/// Checks of the running server's state, and of pushes whose sender is not configured.
 extension Doctor {
     /// The lanes (queues of pushes to one provider) that contain pushes, although the
     /// configuration no longer has their sender.

@@ -24,8 +24,8 @@ package struct Doctor: Sendable {
         self.now = now
     }
 
-    /// The findings of all checks, in the order in which an operator should fix the faults. With
-    /// `online`, the checks also call the providers.
+    /// The findings of all checks. An operator should fix the faults in this order. With `online`,
+    /// the checks also call the providers.
     package func examine(online: Bool) async throws -> [Finding] {
         var findings = [self.clock, self.disk, self.keyring, self.signingKeys] + self.database + self.certificates
         if let dayKeys = self.dayKeys { findings.append(dayKeys) }
@@ -76,7 +76,7 @@ package struct Doctor: Sendable {
         if self.now < HeldClock.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")
         }
-        // Without a store, there is no last write with which to compare the clock.
+        // Without a store, there is no last write, so the clock cannot be compared with it.
         if let last = self.configuration.storePlace.lastWrite, last.at > self.now + 60 {
             return Finding(
                 .fail,

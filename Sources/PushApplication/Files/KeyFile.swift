@@ -93,7 +93,7 @@ extension KeyFile<Keyring> {
 
 /// A set of keys that is stored in a file.
 package protocol FiledKeys: NumberedKeys {
-    /// What errors call the file.
+    /// The name that errors give the file.
     static var fileName: String { get }
 }
 

@@ -108,7 +108,7 @@ extension ApplicationParts {
         return changed
     }
 
-    /// The result of `work`, or its error in the form in which the command reports it.
+    /// The result of `work`, or its error in the form that the command reports.
     private func answer(_ work: () async throws -> JSONValue) async -> JSONValue {
         do {
             return try await work()

@@ -66,7 +66,7 @@ package struct LocalKeyring {
             )
         }
         // Even a key that is not marked as in use may be needed. A server may have encrypted a
-        // value with the key before it changed keys, and have stored that value only after all
+        // value with the key before it changed keys. It may have stored this value only after all
         // other values were re-encrypted.
         if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// A folder in which a command that runs as root reads or writes.
+/// A folder where a command that runs as root reads or writes.
 ///
 /// Another user who may write to the folder, or to a folder above it, could put links or a socket
 /// there. So every folder up to `/` must belong to root or to `owner`, and only its owner may

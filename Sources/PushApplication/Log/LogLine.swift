@@ -3,10 +3,10 @@ import Logging
 
 /// An event of the log, which becomes exactly one line, whatever values it has.
 ///
-/// Clients choose some values, at least in part. So characters are escaped as in JSON (RFC 8259
-/// section 7) if they are invisible, end a line in some programs, or change the writing direction.
-/// These are control characters, including those of C1 and of terminal escape sequences, format
-/// characters, and the separators of lines and paragraphs.
+/// Clients choose some values, at least in part. So some characters are escaped as in JSON (RFC
+/// 8259 section 7): those that are invisible, end a line in some programs, or change the writing
+/// direction. They are control characters, including those of C1 and of terminal escape sequences,
+/// format characters, and the separators of lines and paragraphs.
 struct LogLine {
     enum Format: Sendable {
         case text
@@ -16,7 +16,7 @@ struct LogLine {
     let time: Date
     let level: Logger.Level
     let message: String
-    /// The fields in the order in which the line has them.
+    /// The fields, in their order in the line.
     let fields: [(name: String, value: String)]
 
     func text(as format: Format) -> String {
@@ -73,8 +73,8 @@ struct LogLine {
         }
     }
 
-    /// The text with escapes, in the form in which commands print it. Quotation marks stay, and so
-    /// do the tabs between columns. A JSON text stays valid JSON.
+    /// The text with escapes, in the form that commands print. Quotation marks stay, and so do the
+    /// tabs between columns. A JSON text stays valid JSON.
     static func printable(_ text: String) -> String {
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         return text.unicodeScalars.reduce(into: "") { result, scalar in

@@ -6,7 +6,7 @@ import Logging
 /// A line that does not fit in the queue is dropped and counted. A quarter of the space is
 /// reserved for warnings and errors, so that many less severe lines cannot displace them.
 struct LogQueue {
-    /// Lines that are written together, in the order in which they were logged.
+    /// Lines that are written together, in the order of their events.
     struct Batch {
         var lines: [LogLine] = []
         /// The number of lines that were dropped after this batch and before the next batch.

@@ -5,9 +5,9 @@ import Synchronization
 /// The only thread that writes the log. So no other thread waits for the reader of standard error,
 /// or for a disk.
 ///
-/// The thread writes lines in the order in which they were logged. While the reader of a pipe is
-/// stalled or a disk is full, lines are dropped and counted. As soon as possible, a line reports
-/// the number of dropped lines.
+/// The thread writes lines in the order of their events. While the reader of a pipe is stalled or
+/// a disk is full, lines are dropped and counted. As soon as possible, a line reports the number
+/// of dropped lines.
 package final class LogWriter: Sendable {
     /// The writer of the process. It writes to standard error until `append(to:)` names a file.
     /// `exit(3)` waits up to half a second until all lines are written.

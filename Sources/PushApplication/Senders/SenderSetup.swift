@@ -144,7 +144,7 @@ extension SenderConfiguration.Webhook {
 }
 
 extension SenderConfiguration {
-    /// The operator's host to which the sender sends all pushes; `nil` if each device names its
+    /// The operator's host, which gets all pushes of the sender; `nil` if each device names its
     /// own host, or if the sender calls a provider such as Apple.
     var receiver: String? { if case .webhook(let webhook) = self { webhook.host } else { nil } }
 }

@@ -18,11 +18,11 @@ enum AuditNumber {
 
 /// The entries that a transaction adds to one of the audit's hash chains.
 ///
-/// The statement fails unless it inserts all entries. It inserts none of them if the stored end of
-/// the chain is no longer the end that this server knows. So a server that was paused for long
-/// cannot fork a chain that another server has taken over.
+/// The statement fails unless it inserts all entries. It inserts nothing if the stored end of the
+/// chain is no longer the end that this server knows. So a server that was paused for long cannot
+/// fork a chain that another server has taken over.
 struct AuditExtension {
-    /// The SQLSTATE with which the statement fails on purpose: a division by zero.
+    /// The SQLSTATE of the statement's deliberate failure: a division by zero.
     static let refusal = "22012"
 
     private let before: AuditHead
@@ -87,8 +87,8 @@ extension WriteTransaction {
 
     // MARK: - Private
 
-    /// Takes over the first hash chain whose server has ended. If there is none, begins a new
-    /// chain.
+    /// Takes over the first hash chain whose server has ended. If there is no such chain, begins a
+    /// new one.
     private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))

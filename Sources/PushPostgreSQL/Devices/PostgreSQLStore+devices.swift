@@ -105,8 +105,8 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The id under which the user has registered a handle; `nil` if there is none. If there are
-    /// several, deletes all except one.
+    /// The user's registration id for a handle; `nil` if the user has not registered the handle.
+    /// If there are several ids, deletes all except one.
     private static func reuse(
         _ tx: WriteTransaction,
         _ user: Int64,

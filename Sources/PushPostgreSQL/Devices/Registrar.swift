@@ -74,8 +74,8 @@ struct Registrar {
         """
 
     private func lockUser() async throws {
-        // The number of rows does not matter: if the user was deleted meanwhile, the user's
-        // registrations do not exist either, and the next statements find none.
+        // The number of rows does not matter. If the user was deleted meanwhile, the next
+        // statements find no registrations of this user.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user)
     }
 }

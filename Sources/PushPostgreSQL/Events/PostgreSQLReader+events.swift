@@ -64,7 +64,7 @@ extension PostgreSQLReader {
         """
     }
 
-    /// Selects the numbers from which the count of undelivered events is computed. When a server
+    /// Selects the numbers that the count of undelivered events is computed from. When a server
     /// starts, it writes a row of kind 0, and numbers may be missing only directly before this
     /// row. The sum counts these missing numbers and the rows of kind 0, because they are no
     /// events.

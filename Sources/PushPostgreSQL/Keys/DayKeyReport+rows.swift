@@ -12,9 +12,9 @@ extension DayKeyReport {
     /// away.
     private static let renewal: UInt32 = 200
 
-    /// Selects at least one row. Each row has the day and the check value of the chain, whether
-    /// the servers encrypt with day keys, and one holder with its day and time. A holder is a file
-    /// with day keys.
+    /// Selects at least one row. Each row has the day and the check value of the chain, and one
+    /// holder with its day and time. It also says whether the servers encrypt with day keys. A
+    /// holder is a file with day keys.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1
@@ -46,8 +46,8 @@ extension DayKeyReport {
     /// creates a new chain. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
-            // With this lock, servers that start at the same time read and write one after the
-            // other, and no server of an older version joins meanwhile.
+            // With this lock, servers that start at the same time do this one after the other.
+            // Meanwhile no server of an older version joins.
             _ = try connection.query(Schema.schemaLock)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))
             var chain = try keeper.load()

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushCore
 
-/// The keys of a server's keyring in the form that other servers see: for each key a number and a
-/// check value, in the order of the keyring.
+/// The keys of a server's keyring in the form that other servers see. Each key has a number and a
+/// check value; the keys are in the order of the keyring.
 struct HeldKeys: Sendable, Hashable {
     struct Key: Sendable, Hashable {
         let number: UInt32

@@ -84,8 +84,8 @@ struct KeyAgreement: Sendable {
         }
     }
 
-    /// The key with which a server encrypts. `server` is its number. If this is not the first key
-    /// of the server's keyring, also returns the servers that lack the first key.
+    /// The encrypting key of the server with the number `server`. If this is not the first key of
+    /// the server's keyring, also returns the servers that lack the first key.
     ///
     /// If servers of older versions encrypt with different keys, there may be no key that all
     /// servers have. The result is then one of the keys in use.
@@ -100,7 +100,7 @@ struct KeyAgreement: Sendable {
         return (sealing, KeyWait(number: keyring.sealing, sealing: sealing, lacking: lacking.sorted()))
     }
 
-    /// The keys with which servers encrypt now, and those with which they will encrypt next.
+    /// The present encrypting keys of all servers, and their next ones.
     var needed: Set<UInt32> {
         Set(self.holders.map(\.sealing)).union(self.holders.compactMap { $0.held?.keys.first?.number })
     }

@@ -127,9 +127,9 @@ extension PostgreSQLStore {
         if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.recordReported() }
     }
 
-    /// Publishes the key with which this server encrypts. This must come after the switch to that
-    /// key, so that no server deletes the old key while this server may encrypt with it. The new
-    /// key counts as in use before that, because it is the first key of the keyring.
+    /// Publishes this server's encrypting key. This must come after the switch to that key, so
+    /// that no server deletes the old key while this server may encrypt with it. The new key
+    /// counts as in use before that, because it is the first key of the keyring.
     private func reportSealing() async throws {
         let (server, sealing) = (self.membership.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in

@@ -12,7 +12,7 @@ extension PostgreSQLStore {
         let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
-        // Other servers may already encrypt with the key to which this server will switch. A pass
+        // This server may still wait to switch to a key that other servers already use. A pass
         // must not re-encrypt their values with the old key.
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }

@@ -3,8 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The keys of a server that shares the database with other servers: the keys it has, the key with
-/// which it encrypts, and the key to which it will switch.
+/// The keys of a server that shares the database with other servers: all its keys, the encrypting
+/// key, and the next encrypting key.
 ///
 /// The vault has the same keys in another order: the encrypting key is the first. Any thread may
 /// use this object.
@@ -19,7 +19,7 @@ final class SharedKeys: Sendable {
         /// The reason why this server has stopped encrypting, because it lacks a key; `nil` if it
         /// has not stopped.
         var lack: String?
-        /// Whether this server has yet to publish the key with which it encrypts.
+        /// Whether this server has yet to publish its encrypting key.
         var isUnreported = false
         var isChanging = false
     }
@@ -90,8 +90,8 @@ final class SharedKeys: Sendable {
         self.record(wait)
     }
 
-    /// Records that this server has published the key with which it encrypts. Only from now on can
-    /// other servers delete the old key.
+    /// Records that this server has published its encrypting key. Only from now on can other
+    /// servers delete the old key.
     func recordReported() {
         let event = self.state.withLock { state -> StoreEvent? in
             state.isUnreported = false

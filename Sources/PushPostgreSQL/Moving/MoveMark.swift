@@ -5,7 +5,7 @@ internal import PushStore
 /// The row of the table `move`. It says which database was moved into this one, and whether the
 /// move is complete.
 struct MoveMark {
-    /// Identifies the database from which the data comes.
+    /// Identifies the database that the data comes from.
     let source: Data
     let isFinished: Bool
 

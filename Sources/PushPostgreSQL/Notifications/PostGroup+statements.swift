@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A device to which a post of the group is pushed.
+/// A device that gets a push of one of the group's posts.
 struct GroupDevice {
     let number: Int64
     let user: Int64
@@ -55,7 +55,7 @@ private struct GroupPush {
 }
 
 extension HashedAudience {
-    /// The tags by which branches of the audience select devices.
+    /// The tags that the audience's branches with devices have.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
             if case .devicesWith(let tag) = branch { tag } else { nil }
@@ -63,7 +63,7 @@ extension HashedAudience {
     }
 }
 
-/// The statements with which a group reads and writes.
+/// The statements of a group.
 extension PostGroup {
     /// Finds the users whom the posts name, and locks these users against deletion. Also reads how
     /// much the posts' senders have stored, and finds which of the posts' ids are in use.
@@ -244,9 +244,9 @@ extension PostGroup {
     }
 
     /// Inserts notifications. A notification's place in the order of notifications is the time of
-    /// its insertion, by the database's clock: the microseconds since 1970, shifted by 8 bits. The
-    /// low 8 bits are random, for notifications of the same microsecond. Posts of one caller are
-    /// at least one microsecond apart, so they keep their order.
+    /// its insertion, by the database's clock. It consists of the microseconds since 1970, shifted
+    /// by 8 bits. The low 8 bits are random, for notifications of the same microsecond. Posts of
+    /// one caller are at least one microsecond apart, so they keep their order.
     ///
     /// If an id is taken, the insertion fails (23505), and with it the whole transaction. So the
     /// order of the statement's other parts does not matter.

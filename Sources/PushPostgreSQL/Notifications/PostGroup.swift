@@ -5,11 +5,11 @@ internal import PushStore
 
 /// Posts of several callers, which one transaction stores with the same few statements.
 ///
-/// The group reads and locks the rows for all posts at once, in the order in which all
-/// transactions lock rows. It first locks the accounts of the users whom the posts name, and then
-/// these users' counters of changes. The idempotency keys and the senders' usage come last, since
-/// all posts of one sender wait for the row of its usage. If a post is refused, this affects no
-/// other post.
+/// The group reads and locks the rows for all posts at once. All transactions lock rows in the
+/// same order. The group first locks the accounts of the users whom the posts name, and then these
+/// users' counters of changes. The idempotency keys and the senders' usage come last, since all
+/// posts of one sender wait for the row of its usage. If a post is refused, this affects no other
+/// post.
 ///
 /// Other transactions wait for the rows that a group has locked. So a group takes only two round
 /// trips: the first reads and locks, the second writes and commits. If a write conflicts with
@@ -40,8 +40,7 @@ struct PostGroup {
         let payload: Data
         let alert: Data?
         let recipients: [GroupRecipient]
-        /// The devices to which the post is pushed; `nil` if they are found page by page, or
-        /// later.
+        /// The devices that get a push; `nil` if they are found page by page, or later.
         let devices: [GroupDevice]?
 
         var notification: NewNotification { self.plan.post }
@@ -122,8 +121,9 @@ struct PostGroup {
 
     // MARK: - Private
 
-    /// The devices of a direct post. `nil` for another post, and for a direct post that turns out
-    /// not to fit in a group: it has too many devices, or devices of users whom it does not name.
+    /// The devices of a direct post. `nil` for another post. Also `nil` for a direct post that
+    /// turns out to be unsuitable: it has too many devices, or devices of users whom it does not
+    /// name.
     private func devices(of post: NewNotification, _ member: PostMember) -> [GroupDevice]? {
         guard !self.isAlone || member.isDirect(post) else { return nil }
         let found = post.audience.deviceTags.flatMap { self.devices[$0] ?? [] }
@@ -239,7 +239,7 @@ extension PostGroup {
         var keys: IdempotencyKeys
         var users: [Data: NamedUser] = [:]
         var usage: [Int64: Usage] = [:]
-        /// Those ids of the posts that are already in use.
+        /// The ids of posts that are already in use.
         var ids: Set<Int64> = []
 
         init(keys: IdempotencyKeys) {

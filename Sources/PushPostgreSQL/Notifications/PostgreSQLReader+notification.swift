@@ -89,7 +89,7 @@ extension PostgreSQLReader: GatheringReader {
         """
 }
 
-/// One caller's fetch, from its place in the queue to the row that it gets.
+/// A caller's fetch, from its place in the queue to the row that it gets.
 private final class PendingFetch: GroupSeat<NotificationFetch, FetchEnd>, PendingNotification, @unchecked Sendable {
     private let reader: PostgreSQLReader
 

@@ -31,7 +31,7 @@ extension PostgreSQLStore {
         try await Self.eraseIfTaken(tx, Set(try rows.map { try $0.integer(0) }).sorted())
     }
 
-    /// Erases those read-once payloads of `notifications` for which no recipient waits and whose
+    /// Erases the read-once payloads of `notifications`, if no recipient waits for them and their
     /// fan-out has ended.
     ///
     /// The transaction must already have deleted its rows of `untaken` and `fanout`. If two

@@ -180,7 +180,7 @@ extension PostgreSQLStore {
         order by \(DuePush.byNotification.order) limit $3
         """
 
-    /// The condition under which the notification `n` can be recalled. `$1` is its id, and `$2`
+    /// The condition that must be true to recall the notification `n`. `$1` is its id, and `$2`
     /// the time.
     private static let recallable = """
         n.id = $1 and n.expires_at > $2 and n.recalled_at is null and n.payload is not null

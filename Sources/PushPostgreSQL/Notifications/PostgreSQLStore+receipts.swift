@@ -96,8 +96,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Selects the pushes that wait for the minimum interval between two pushes to a device, but
-    /// only if this device is the user's only one in the lane.
+    /// Selects the pushes that wait for the minimum interval between two pushes to a device. This
+    /// device must be the user's only one in the lane.
     ///
     /// The query begins with the devices: a user has few devices, but a broadcast has very many
     /// pushes.

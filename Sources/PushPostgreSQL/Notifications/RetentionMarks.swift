@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The times from which the searches for expired rows start.
+/// The times where the searches for expired rows start.
 ///
 /// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
 /// A search from the beginning of the index would scan all these entries each time. So after a
@@ -15,8 +15,8 @@ final class RetentionMarks: Sendable {
 
     struct Search: Sendable {
         fileprivate let kind: Kind
-        /// The time in milliseconds from which the search starts; `Int64.min`: the beginning of
-        /// the index.
+        /// The time, in milliseconds, where the search starts; `Int64.min`: the beginning of the
+        /// index.
         let start: Int64
         fileprivate let began: ContinuousClock.Instant
     }

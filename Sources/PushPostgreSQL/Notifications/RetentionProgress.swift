@@ -5,11 +5,11 @@ internal import Synchronization
 /// deleted rows as long as any snapshot is older than the deletion. With the recorded positions,
 /// no later step scans these entries again.
 ///
-/// No row is inserted before a recorded position: an expired notification has no fan-out, and its
-/// rows of `push` are deleted before its rows of `push_end`. Any thread may use this object.
+/// No row is inserted before a recorded position. For an expired notification has no fan-out, and
+/// its rows of `push` are deleted before its rows of `push_end`. Any thread may use this object.
 /// Callers must record a deletion only after its commit.
 final class RetentionProgress: Sendable {
-    /// Tables in which the key of a row consists of a notification and a second number.
+    /// Tables whose keys consist of a notification and a second number.
     enum Table: String, Hashable {
         case pushes = "push"
         case endedPushes = "push_end"
@@ -32,8 +32,8 @@ final class RetentionProgress: Sendable {
     /// The second number of the last row that was deleted; `Int64.max` if all rows were deleted.
     private let last = Mutex([Key: Int64]())
 
-    /// The parts of notifications that still have rows. First come notifications of which some
-    /// rows were deleted, then the others. Both are in the order of their ids.
+    /// The parts of notifications that still have rows. First come partly deleted notifications,
+    /// then the others. Each kind is in the order of the ids.
     func parts(of ids: [Int64], in table: Table) -> [Part] {
         self.last.withLock { last in
             var (begun, untouched): ([Part], [Int64]) = ([], [])

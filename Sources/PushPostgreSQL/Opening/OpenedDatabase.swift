@@ -12,7 +12,7 @@ struct OpenedDatabase {
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
-    /// The number under which this server has joined.
+    /// The number that this server got when it joined.
     let assigned: AssignedNumber
     /// The newest migration that this server knows.
     let schema: String
@@ -71,8 +71,8 @@ struct OpenedDatabase {
         migrations.contains { $0.name == Migration.sharedKeys }
     }
 
-    /// The key with which this server encrypts; it is marked as in use. If it is not the keyring's
-    /// first key, also returns the servers that lack the first key.
+    /// This server's encrypting key, which is marked as in use. If it is not the keyring's first
+    /// key, also returns the servers that lack the first key.
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,

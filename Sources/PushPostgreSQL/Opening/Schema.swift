@@ -14,8 +14,8 @@ enum Schema {
     /// The maximum number of attempts to lock a table that another session uses, such as that of
     /// `pg_dump`.
     private static let attempts = 30
-    /// The maximum time for which a statement of a migration waits for a table. It is shorter than
-    /// the lock timeout of a server's statements: while the migration waits, all new users of the
+    /// The maximum time that a statement of a migration waits for a table. It is shorter than the
+    /// lock timeout of a server's statements: while the migration waits, all new users of the
     /// table wait behind it.
     private static let lockLimit = "500ms"
     /// The pause in seconds before the next attempt. Sessions that wait for the table continue

@@ -8,8 +8,8 @@ internal import PushStore
 /// the server's rights.
 enum SchemaOwnership {
     /// Throws a `StoreError` that lists the rights of other roles. Ignores superusers, the
-    /// database's owner, and roles of which the server's role is a member: all of these have every
-    /// right anyway.
+    /// database's owner, and roles that include the server's role: all of these have every right
+    /// anyway.
     static func check(_ connection: BlockingConnection) throws {
         let all = try connection.query(Self.foreignRights).map { try $0.text(0) }
         // A right of all roles is listed once, for `public`, and not for each role.

@@ -18,9 +18,9 @@ struct AudienceCondition {
     /// one of the audience's platforms. In addition, one of the audience's expressions matches the
     /// tags of the device and of its user.
     private(set) var onDevice = ""
-    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app, and one
-    /// of the audience's expressions matches the user's name and assigned tags. The tags of the
-    /// user's devices do not matter.
+    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app. In
+    /// addition, one of the audience's expressions matches the user's name and assigned tags. The
+    /// tags of the user's devices do not matter.
     private(set) var onUser = ""
 
     private let index: BlindIndex

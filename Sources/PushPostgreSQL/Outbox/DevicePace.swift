@@ -20,7 +20,7 @@ struct DevicePace {
     private var facts: [DuePush: Facts] = [:]
     /// The pushes of this transaction that are not settled yet, by device.
     private var open: [Int64: [DueDelivery]] = [:]
-    /// The devices to which this transaction has decided to send a push.
+    /// The devices that will get a push, as this transaction has decided.
     private var sent: Set<Int64> = []
 
     /// Locks the devices if there is an interval. Reads the facts about the pushes to them.

@@ -20,8 +20,8 @@ extension DueDelivery {
     /// The SQL condition on a row of `push` (alias `p`): no live server has leased the push.
     static let isFree = "(p.owner is null or p.owner <> all (array(select number from node where not is_fenced)))"
 
-    /// Locks the pushes that satisfy a condition, the oldest first. Also reads the columns from
-    /// which the decision about each push is made.
+    /// Locks the pushes that satisfy a condition, the oldest first. Also reads the columns that
+    /// the decision about each push depends on.
     ///
     /// Skips pushes that another transaction has locked, so that the statement never waits.
     static func select(where condition: String, limit: String) -> String {

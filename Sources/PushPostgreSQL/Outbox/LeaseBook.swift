@@ -1,8 +1,8 @@
 internal import PushStore
 internal import Synchronization
 
-/// The pushes that this server has leased. For each push, the book has the server number under
-/// which it was leased.
+/// The pushes that this server has leased. For each push, the book has the number that the server
+/// had at the time of the lease.
 ///
 /// This number matters if the server was fenced and has joined under another number. The outcome
 /// of a push is stored under the number of its lease, and only if no other server has taken the
@@ -35,7 +35,7 @@ final class LeaseBook: Sendable {
         }
     }
 
-    /// The server numbers under which these pushes are leased; `nil` for a push that is not
+    /// The server number of the lease of each of these pushes; `nil` for a push that is not
     /// leased.
     func owners(of pushes: [DuePush]) -> [Int64?] {
         self.state.withLock { state in pushes.map { state.owners[$0] } }

@@ -2,7 +2,7 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// Marks for the searches for due pushes: for each queue, the time from which a search starts.
+/// Marks for the searches for due pushes: for each queue, the time where a search starts.
 ///
 /// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
 /// A search from the beginning of the index would scan all these entries each time. So after a
@@ -41,7 +41,7 @@ final class LeaseSearchMarks: Sendable {
     /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(30)
-    /// A mark without a found push is this number of milliseconds before the present: other
+    /// If no push gives the mark, it is this number of milliseconds before the present. Other
     /// transactions may be about to commit pushes that became due earlier.
     private static let commitMargin: Int64 = 1000
 

@@ -13,7 +13,7 @@ struct Leasing {
     let interval: Duration?
     var countsUnread = false
     var isProbe = false
-    /// The number of this server, under which it leases the pushes.
+    /// The number of this server, which the leases contain.
     let owner: Int64
     let now: Date
     /// Gets a report of each damaged row.

@@ -43,15 +43,15 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Selects and locks the oldest broadcast on which no other process works. It needs no index,
-    /// since only few broadcasts run at the same time.
+    /// Selects and locks the oldest broadcast, except those that other processes are expanding. It
+    /// needs no index, since only few broadcasts run at the same time.
     static let oldestBroadcast = """
         select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id
         where not t.is_set_aside order by n.sequence, n.created_at limit 1 for update of t skip locked
         """
 
     /// Enqueues the pushes of a new notification. If there are many, enqueues only the first page,
-    /// and inserts a row from which the fan-out continues.
+    /// and inserts a row so that the fan-out continues later.
     ///
     /// `recipients` are the users whom this transaction has made recipients. Returns the number of
     /// users and pushes. Also returns whether the delivery has work now: due pushes, or further
@@ -66,8 +66,8 @@ extension PostgreSQLStore {
         let pages = AudiencePages(target.audience)
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk, tx)
-        // An audience that does not end with its first page is counted, unless the branch itself
-        // has more rows: a small audience may have several branches.
+        // An audience that does not end with its first page may still be small, since it may have
+        // several branches. So it is counted, unless the branch itself has more rows.
         let isBulk =
             if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)

@@ -43,7 +43,7 @@ extension PostgreSQLStore {
     }
 
     /// The SQL expression for the lane of a push's device. A look (a push that only tells a device
-    /// to sync) is in a lane of its own, whose name is the device's lane with a suffix.
+    /// to sync) is in a lane of its own. The name of this lane is the device's lane with a suffix.
     static func lane(_ push: String) -> String { "replace(\(push).lane, '\(Lane.lookSuffix)', '')" }
 
     /// The SQL expression for a push's new lane. A look moves to the lane of looks that belongs to

@@ -34,8 +34,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The settlements in their order, split into parts in which each push occurs only once.
-    /// Mostly there is a single part.
+    /// The settlements in their order, split into parts that contain each push only once. Mostly
+    /// there is a single part.
     private static func rounds(_ settlements: [PushSettlement]) -> [[PushSettlement]] {
         var rounds: [[PushSettlement]] = []
         var counts: [DuePush: Int] = [:]

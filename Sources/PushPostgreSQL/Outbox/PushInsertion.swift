@@ -100,8 +100,8 @@ struct PushInsertion {
         returning device, lane
         """
 
-    /// Those devices that cannot be reached before they connect. Their pushes wait without a due
-    /// time.
+    /// The devices among `devices` that cannot be reached before they connect. Their pushes wait
+    /// without a due time.
     ///
     /// A device that connects makes its pushes due while it holds a lock on its user's counter.
     /// This transaction already holds the counters of new recipients. For earlier recipients, it
@@ -116,7 +116,7 @@ struct PushInsertion {
         return Set(try await self.silent(away).map(\.number))
     }
 
-    /// Those devices that have no event stream at any server.
+    /// The devices among `devices` that have no event stream at any server.
     private func silent(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         let holders = try await StreamHolder.all(self.tx, of: devices.map(\.number))
         return devices.filter { holders[$0.number] == nil }

@@ -13,7 +13,7 @@ struct PushSettlement: Sendable {
     }
 
     let push: DuePush
-    /// The number under which this server leased the push, and the number of this attempt.
+    /// The number that this server had when it leased the push, and the number of this attempt.
     let owner: Int64
     let attempts: Int
     /// The final outcome, if the push ends. It is stored unless another server has taken the push

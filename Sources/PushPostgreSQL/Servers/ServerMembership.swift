@@ -24,8 +24,8 @@ final class ServerMembership: Sendable {
     /// stopped sending when its lease expires.
     static let localLeaseDuration = Duration.seconds(4)
     /// How long this server's own renewals must have succeeded before it fences others. After a
-    /// failover, all servers' leases seem expired, and each server renews within 2.5 s: pauses and
-    /// attempts to connect take at most a second each, plus `renewalInterval`. The delay is
+    /// failover, all servers' leases seem expired. Each server then renews within 2.5 s: pauses
+    /// and attempts to connect take at most a second each, plus `renewalInterval`. The delay is
     /// shorter than `leaseDuration`, so that even a server that has just started takes over in
     /// time.
     static let fencingDelay = Duration.seconds(4)

@@ -8,8 +8,8 @@ extension PostgreSQLStore {
     /// The maximum number of devices in one transaction; meanwhile the posts to their users wait.
     private static let page = 200
 
-    /// A row of `stream`, with the handle by which the hub knows the device. A deleted device has
-    /// no handle.
+    /// A row of `stream`, with the device's handle, which identifies the device in the hub. A
+    /// deleted device has no handle.
     private struct StreamRow: Sendable {
         let device: Int64
         let server: Int64

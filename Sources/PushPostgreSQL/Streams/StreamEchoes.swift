@@ -3,8 +3,8 @@ internal import PushStore
 internal import Synchronization
 
 /// The pushes that this server's event streams have received, as far as their devices also have a
-/// stream at another server. One of the two servers sends a push, and the other repeats it. Any
-/// thread may use this object.
+/// stream at another server. The server that gets the push first sends it, and the other server
+/// repeats it. Any thread may use this object.
 final class StreamEchoes: Sendable {
     private struct State {
         /// The times in milliseconds at which pushes were sent to this server's streams.
@@ -25,7 +25,7 @@ final class StreamEchoes: Sendable {
     /// Set when another server has announced events that this server must repeat.
     let signal = Signal()
 
-    /// The time in milliseconds from which the next search reads settled pushes.
+    /// The time in milliseconds where the next search for settled pushes begins.
     var start: Int64 { self.state.withLock { state in state.lastLook.map { $0 - Self.overlap } ?? .min } }
 
     /// Records a search at the time `date` of the database. `shared` are the devices that have

@@ -1,5 +1,5 @@
-/// The columns of a key, and SQL conditions by which a statement finds the row with a given key.
-/// Each condition avoids a different wrong assumption of the planner.
+/// The columns of a key, and SQL conditions for finding the row with a given key. Each condition
+/// avoids a different wrong assumption of the planner.
 struct KeyLookup {
     let columns: [String]
 

@@ -1,5 +1,5 @@
-/// An index of two columns, by which pages are read: rows with the same value in the first column,
-/// in the order of the second column.
+/// An index of two columns. A page of rows with the same value in the first column is read through
+/// it, in the order of the second column.
 ///
 /// A table of pairs has an index for each order of its columns. Most rows may have the same first
 /// value, such as the pushes of one broadcast, or the devices with one topic. The planner then

@@ -7,9 +7,9 @@ internal import Synchronization
 /// A transaction that writes. It collects tallies, events, ended credentials and audit records,
 /// and writes them once, at its end.
 ///
-/// All transactions lock rows in the same order, so that they do not deadlock: first accounts,
-/// counters of changes (`numbers`), devices and pushes; then, at the end, the epoch, the tallies,
-/// the events and the audit's chain.
+/// All transactions lock rows in the same order, so that they do not deadlock. First come
+/// accounts, counters of changes (`numbers`), devices and pushes. At the end come the epoch, the
+/// tallies, the events and the audit's chain.
 final class WriteTransaction: Sendable {
     /// The values that are written at the end of the transaction.
     struct Pending: Sendable {
@@ -172,7 +172,7 @@ struct FinishedWrite: Sendable {
     /// The number of the last credentials that this transaction has ended; `nil` if it has ended
     /// none.
     let epoch: Int64?
-    /// The lanes in which this transaction has enqueued pushes.
+    /// The lanes that have got new pushes in this transaction.
     let filled: Set<String>
     /// The new end of the writer's hash chain of the audit; `nil` if the transaction has added no
     /// record.

@@ -4,13 +4,13 @@ internal import Synchronization
 /// The end of one of the audit's hash chains, where a writer adds records.
 struct AuditHead: Sendable, Hashable {
     let chain: Int64
-    /// The number under which this server had joined when it took the chain over.
+    /// The number that this server had when it took the chain over.
     let server: Int64
     let link: AuditLink
 }
 
 /// A number for one transaction at a time. It selects the rows of the tally that the transaction
-/// changes, and the hash chain of the audit to which it adds records.
+/// changes, and the audit's hash chain that gets its records.
 final class WriterSlot: Sendable {
     /// A few different numbers suffice: two servers that use the same rows of the tally only wait
     /// for each other.

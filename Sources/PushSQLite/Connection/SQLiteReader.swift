@@ -124,8 +124,8 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
 
     // MARK: - Private
 
-    /// The maximum time in seconds for which `hold` waits for a running read. A fetch takes less.
-    /// If a report is running, the callers of the writer lose this time.
+    /// The maximum time in seconds that `hold` waits for a running read. A fetch takes less. If a
+    /// report is running, the callers of the writer lose this time.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {

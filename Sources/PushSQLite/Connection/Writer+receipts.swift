@@ -74,7 +74,7 @@ extension Writer {
     }
 }
 
-/// Those receipts of one group that were not written: the receipts to write later, and the damaged
+/// The receipts of one group that were not written: the receipts to write later, and the damaged
 /// ones.
 private final class FailedReceipts: Sendable {
     private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))

@@ -42,7 +42,7 @@ final class Writer: Sendable {
     let lock: LockFile
     let space: DiskSpace
     let notes: TransactionNotes
-    /// The maximum time for which a request's work may wait. After that, the writer refuses it.
+    /// The maximum time that a request's work may wait. After that, the writer refuses it.
     private let timeout: Duration
     private let spans: SpanRecorder?
     let events: @Sendable (StoreEvent) -> Void

@@ -5,7 +5,7 @@ internal import PushStore
 /// overwrite the unallocated space of a page, between the cell pointers and the cells, with
 /// zeroes.
 struct DatabaseFile {
-    /// The number of pages from which on a file cannot be wiped. An overflow page begins with a
+    /// A file with this number of pages, or more, cannot be wiped. An overflow page begins with a
     /// page number, and with so high a number it could be mistaken for a b-tree page.
     static let maximumPages = 1 << 25
 

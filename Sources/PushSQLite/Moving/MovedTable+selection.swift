@@ -29,8 +29,8 @@ extension MovedTable {
         "data_key": Place(rows: "data_key t"),
         "index_secret": Place(rows: "index_secret t"),
         "account": Place(rows: "user t"),
-        // Each user gets change numbers like those of a user who has seen the newest change: a
-        // client may already have any number that was assigned so far.
+        // Each user's numbers continue after the newest change of any user. A client may already
+        // have any number that was assigned so far.
         "user_change": Place(
             rows: "user t",
             values: [

@@ -44,8 +44,8 @@ extension SQLiteStore {
             """
         ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
         var tally = TallyCount()
-        // This code tests whether a push is settled, and not the query: in SQLite 3.40, `is null`
-        // is never true in the columns that a `delete` returns.
+        // This code tests whether a push is settled, since the query cannot: in SQLite 3.40, `is
+        // null` is never true in the columns that a `delete` returns.
         for row in rows where !row.isSettled { tally.add(.expired, lane: row.lane) }
         try tally.write(db)
         try Self.forgetCollapsing(db, id, devices: rows.map(\.device))

@@ -22,8 +22,7 @@ struct TagConditions {
     }
 
     /// The SQL condition on a row of `user` (alias `u`): one of the audience's expressions matches
-    /// the user's name and the tags that were given to the user. The tags of the user's devices do
-    /// not matter.
+    /// the user's name and assigned tags. The tags of the user's devices do not matter.
     func onUser(_ audience: Audience) -> SQL {
         "\(Self.any(audience.expressions.map { self.condition($0, onTag: self.onUser) })) and \(audience.app.hasUser)"
     }

@@ -4,7 +4,7 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteReader {
-    /// Searches on a reader, so that the writer is not blocked: the search steps over older pushes
+    /// Searches on a reader, so that the writer is not blocked. The search steps over older pushes
     /// that do not satisfy the choice, and a single user can have a million of these.
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) throws(StoreError) -> DuePush? {
         let (lane, now) = (lane.description, now.milliseconds)

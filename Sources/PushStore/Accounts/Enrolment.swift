@@ -4,8 +4,8 @@ package import PushCore
 package struct Enrolment: Sendable {
     /// The maximum number of codes of a user. If there are more, the oldest codes end.
     package static let maximumCount = 10
-    /// The word with which the column `scopes` of a code begins. A code is stored as a row of
-    /// `token` whose hash belongs to no token. Versions that do not know codes ignore this word.
+    /// The word at the beginning of a code's column `scopes`. A code is stored as a row of `token`
+    /// whose hash belongs to no token. Versions that do not know codes ignore this word.
     static let mark = "enrol "
     /// The SQL condition that a row of `token` is a code.
     package static let isCode = "scopes like '\(Self.mark)%'"

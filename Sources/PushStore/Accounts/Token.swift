@@ -8,7 +8,7 @@ package struct TokenGrant: Sendable, Hashable {
     package let expiresAt: Date
     package let usedAt: Date?
     /// Whether the session began with a client certificate or through a trusted proxy. Such a
-    /// token is valid only in requests in which a certificate or a proxy names the same user.
+    /// token is valid only if a certificate or a proxy names the same user in the request.
     package let isVouched: Bool
 }
 

@@ -1,8 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The columns of a token, which queries select after those of `UserColumn`. In these queries, the
-/// table of tokens has the name `t`.
+/// The columns of a token, which queries select after those of `UserColumn`. These queries name
+/// the table of tokens `t`.
 package enum TokenColumn: Int32, SelectedColumn {
     case prefix = 6
     case isSession, scopes, createdAt, expiresAt, usedAt, isVouched, mac

@@ -49,7 +49,7 @@ package protocol TokenStore: Sendable {
         now: Date
     ) async throws -> NewSession?
 
-    /// Stores a code with which one device of the user can get a session with these scopes.
+    /// Stores a code. One device of the user can use it to get a session with these scopes.
     /// Returns `false` if the password, the role or the apps were changed, or the user disabled or
     /// deleted, since the user signed in.
     ///

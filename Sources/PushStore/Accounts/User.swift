@@ -10,8 +10,7 @@ package struct User: Sendable, Hashable {
     package let passwordNumber: Int64
     /// Whether the user is disabled. A disabled user is refused like a user who does not exist.
     package let isDisabled: Bool
-    /// The apps to which the user belongs. An administrator manages all apps, whatever this set
-    /// contains.
+    /// The user's apps. An administrator manages all apps, whatever this set contains.
     package let apps: Set<AppName>
 
     package init(
@@ -40,7 +39,7 @@ extension User {
     }
 
     /// Whether the user may know that another user exists. Administrators know all users; other
-    /// users know only the users with whom they share an app.
+    /// users know only the users who share an app with them.
     package func maySee(_ other: User) -> Bool {
         self.role == .admin || !self.apps.isDisjoint(with: other.apps)
     }
@@ -69,8 +68,7 @@ package struct UserEntry: Sendable, Hashable {
     package let requiresEncryption: Bool
     /// The tags that were given to the user, sorted.
     package let tags: [Tag]
-    /// When a provider last accepted a push to one of the user's newest devices, of which
-    /// `countedForPush` are examined.
+    /// When a provider last accepted a push to one of the user's `countedForPush` newest devices.
     package let pushedAt: Date?
     /// When the user last fetched one of the latest notifications in the user's list; see
     /// `DeviceEntry.fetchedAt`.

@@ -1,7 +1,7 @@
 internal import Foundation
 package import PushCore
 
-/// The columns of a user, for queries in which the table of users has the name `u`.
+/// The columns of a user, for queries that name the table of users `u`.
 package enum UserColumn: Int32, SelectedColumn {
     case id, name, role, apps, passwordNumber, isDisabled
 

@@ -138,7 +138,7 @@ package struct SealedAuditEntry: Sendable, Hashable {
         (self.at, self.entry, self.link) = (at, entry, link)
     }
 
-    /// The columns in the order in which queries select them. In SQLite, the last one has the name
+    /// The columns, in the order that queries select. In SQLite, the last one has the name
     /// `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link

@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// A due row of the outbox, with the facts on which it depends whether the push is sent.
+/// A due row of the outbox, with the facts that decide whether the push is sent.
 package struct DueDelivery: Sendable {
     package enum Decision: Sendable, Hashable {
         case send(Push)
@@ -28,10 +28,10 @@ package struct DueDelivery: Sendable {
     /// The confirmation code, if the row belongs to an unconfirmed claim to a handle. The push
     /// then contains only this code.
     let confirmation: ConfirmationCode?
-    /// The registration to which the push goes, if several accounts may share the handle.
+    /// The registration that gets the push, if several accounts may share the handle.
     let shared: RegistrationID?
 
-    /// The columns, for queries in which the outbox has the name `c`, and `device` the name `v`.
+    /// The columns, for queries that name the outbox `c`, and the table `device` `v`.
     package enum Column: Int32, SelectedColumn {
         case notification, device, user, attempts, isCancelled, cancelReason, dueAt, handle, isRetired, lane, claim
         case shared
@@ -157,9 +157,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts of a notification on which the decisions about its pushes depend. A lease often
-/// contains hundreds of pushes of one notification, so a store decrypts the alert once for all of
-/// them.
+/// The facts of a notification that decide about its pushes. A lease often contains hundreds of
+/// pushes of one notification, so a store decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64

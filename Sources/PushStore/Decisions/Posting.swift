@@ -94,8 +94,8 @@ package struct PostPlan: Sendable {
     package let requests: [IdempotentRequest]
 }
 
-/// The facts on which the decisions about posts depend. A store reads each fact when it is needed,
-/// or all facts in advance.
+/// The facts that decide about posts. A store reads each fact when it is needed, or all facts in
+/// advance.
 package protocol PostFacts {
     /// The row of an earlier request with the same idempotency key. The earlier request may belong
     /// to this transaction.

@@ -11,8 +11,8 @@ package struct RecipientState: Sendable, Hashable {
     /// fetch, and after the recipient has confirmed that it has the payload.
     let leasedUntil: Date?
 
-    /// The columns, for queries in which the table of notifications has the name `n`, that of
-    /// recipients `r`, and that of leases `w`.
+    /// The columns, for queries that name the table of notifications `n`, that of recipients `r`,
+    /// and that of leases `w`.
     package enum Column: Int32, SelectedColumn {
         case isReadOnce, hasPayload, isDismissed, isRead, isFetched, leasedUntil
 

@@ -35,8 +35,8 @@ package struct HandleValues: Sendable, Hashable {
     /// name; for a claim, it does not.
     package let tags: Set<Tag>
     package let at: Date
-    /// The token with which the user has registered. If it belongs to a session, the device ends
-    /// with that session.
+    /// The token that the user has presented. If it belongs to a session, the device ends with
+    /// that session.
     package let token: TokenPrefix?
     /// Whether the device may be moved to the platform's other environment again.
     package let isMovable: Bool

@@ -3,11 +3,11 @@ package import PushCore
 
 /// A registered device, in the form for its owner.
 package struct RegisteredDevice: Sendable, Hashable {
-    /// The number by which the outbox identifies the device.
+    /// The device's number in the outbox.
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
-    /// The provider's environment in which the handle works. The device may have registered the
+    /// The provider's environment that accepts the handle. The device may have registered the
     /// other environment.
     package let environment: PushEnvironment
     package let handle: DeviceHandle
@@ -43,7 +43,7 @@ package struct DeviceKeyEntry: Sendable, Hashable {
     }
 }
 
-/// The values with which a device registers.
+/// The values that a device registers.
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package var lane: Lane

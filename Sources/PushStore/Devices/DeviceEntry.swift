@@ -18,7 +18,7 @@ package struct DeviceEntry: Sendable, Hashable {
     package let registeredAt: Date?
     package let pushedAt: Date?
     /// When the user last fetched one of the `countedForFetch` latest notifications in the user's
-    /// list, with whatever device. `nil` if the user has fetched none of them.
+    /// list, with whatever device. `nil` if the user has not fetched any of them.
     package let fetchedAt: Date?
     /// The text of the device's public keys for end-to-end encryption.
     package let key: String?

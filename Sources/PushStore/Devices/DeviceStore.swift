@@ -27,8 +27,8 @@ package protocol DeviceReader: Sendable {
     /// code.
     func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry]
 
-    /// Those of the user's registrations whose handles other accounts have registered after
-    /// `since`, the newest first.
+    /// The user's registrations whose handles other accounts have registered after `since`, the
+    /// newest first.
     func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
 
     /// Whether a push to one of these devices waits for a later time.
@@ -37,9 +37,8 @@ package protocol DeviceReader: Sendable {
 
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Returns the id under which the user has registered this handle, and deletes the user's
-    /// other registrations of the handle. If the user has not registered it, issues the new id
-    /// `id`.
+    /// Returns the user's registration id for this handle, and deletes the user's other
+    /// registrations of the handle. If the user has not registered it, issues the new id `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -167,8 +166,8 @@ package protocol DeviceStore: Sendable {
     /// pushes.
     ///
     /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
-    /// at the same time or later become due, too, unless their notifications have been fetched:
-    /// they may have been lost in transit. Each of them counts as enqueued again.
+    /// at the same time or later may have been lost in transit. They become due, too, unless their
+    /// notifications have been fetched. Each of them counts as enqueued again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -189,9 +188,8 @@ extension DeviceStore {
         try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
     }
 
-    /// Returns the id under which the user has registered this handle, and deletes the user's
-    /// other registrations of the handle. If the user has not registered it, issues a new random
-    /// id.
+    /// Returns the user's registration id for this handle, and deletes the user's other
+    /// registrations of the handle. If the user has not registered it, issues a new random id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,

@@ -6,8 +6,8 @@ package struct StoredDevice: Sendable, Hashable {
     /// The maximum number of retired devices whose rows are kept for each user. Once such a row is
     /// deleted, its id may be registered again.
     package static let tombstoneLimit = 100
-    /// The maximum number of a user's ids under which no device has registered yet. The stores
-    /// delete older ones.
+    /// The maximum number of a user's ids that no device has registered yet. The stores delete
+    /// older ones.
     package static let unusedLimit = 20
 
     package let number: Int64

@@ -9,9 +9,8 @@ package protocol EventReader: Sendable {
     /// The events after a number, the oldest first; if the number is `nil`, from the oldest stored
     /// event on.
     ///
-    /// With `sender`, only events of notifications that this user has sent, in apps to which the
-    /// user still belongs. Events of other apps are left out, so a page may have fewer than
-    /// `limit` events.
+    /// With `sender`, only events of notifications that this user has sent, in apps that the user
+    /// still has. Events of other apps are left out, so a page may have fewer than `limit` events.
     func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
 
     /// The last number that the receiver of events has acknowledged; 0 if it has acknowledged

@@ -8,7 +8,7 @@ package struct StoredEvent: Sendable {
     package let event: PushEvent?
 
     /// The columns in their order. Each store has its own SQL for the device, the user and the
-    /// notification, any of which may have been deleted.
+    /// notification, since these may have been deleted.
     package enum Column: Int32, SelectedColumn {
         case number, at, kind, notification, device, user, name, platform, reason, app, userApps
 

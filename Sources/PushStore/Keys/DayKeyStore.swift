@@ -6,7 +6,7 @@ package protocol DayChainKeeper: Sendable {
     /// The place of the secret, in the form for operators. It is the same at each start.
     var place: String { get }
 
-    /// The stored chain, from which the day keys are derived; `nil` if no chain is stored yet.
+    /// The stored chain, the source of the day keys; `nil` if no chain is stored yet.
     func load() throws -> DayChain?
 
     /// Stores the first chain. Throws if a chain is stored already.

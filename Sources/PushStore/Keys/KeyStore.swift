@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// A data key with which values in the store may be encrypted.
+/// A data key that may have encrypted values in the store.
 package struct DataKeyEntry: Sendable, Hashable {
     package let number: UInt32
     package let usedSince: Date
@@ -80,7 +80,7 @@ package struct KeyWait: Sendable, Hashable {
 /// A server that shares the store, and the data keys that it has.
 package struct ServerKeys: Sendable, Hashable {
     package let name: String
-    /// The number of the key with which the server encrypts.
+    /// The number of the server's encrypting key.
     package let sealing: UInt32
     /// The check values of the server's keys; `nil` for a server of an older version, which does
     /// not publish them.
@@ -91,7 +91,7 @@ package struct ServerKeys: Sendable, Hashable {
     }
 
     /// Whether the server may lack the key with this number in `keyring`. If the server does not
-    /// publish its keys, it certainly has only the key with which it encrypts.
+    /// publish its keys, only its encrypting key is certain.
     package func lacks(_ number: UInt32, of keyring: Keyring) -> Bool {
         guard let checkValues else { return self.sealing != number }
         return checkValues[number] == nil || checkValues[number] != keyring.checkValue(of: number)
@@ -104,7 +104,7 @@ package struct RewrapResult: Sendable, Hashable {
     /// The number of values that cannot be decrypted. As long as there are such values, all older
     /// keys stay in use.
     package var unreadable = 0
-    /// The keys with which no value is encrypted any more.
+    /// The keys that no value is encrypted with any more.
     package var unused: [UInt32] = []
 
     /// Re-encrypts the values of all columns page by page. Each call of `rewrap` re-encrypts the
@@ -143,7 +143,7 @@ package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.
     var vault: Vault { get }
 
-    /// The secret from which the keys of keyed hashes are derived.
+    /// The secret that the keys of keyed hashes are derived from.
     var indexSecret: IndexSecret { get }
 
     /// Replaces the keyring. The new keyring's first key encrypts as soon as all servers that

@@ -22,10 +22,10 @@ package struct SealedColumn: Sendable {
     /// The column that contains the number of the row.
     package let key: String
     package let column: String
-    /// The column with a second number to which the encryption is bound; `0` if there is no such
-    /// column.
+    /// The column with a second number, which the encryption is also bound to; `0` if there is no
+    /// such column.
     package var bound = "0"
-    /// Makes the place to which the encryption of a value is bound, from the row's number and the
+    /// Makes the place that the encryption of a value is bound to, from the row's number and the
     /// second number.
     package let place: @Sendable (Int64, Int64) -> SealedPlace?
 

@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// The keys with which the store encrypts and hashes its values.
+/// The keys that encrypt and hash the store's values.
 package struct Sealing: Sendable {
     package let vault: Vault
     package let secret: IndexSecret

@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// The pause of a lane (the queue of pushes to one provider), in the form in which servers report
-/// it to each other.
+/// The pause of a lane (the queue of pushes to one provider), in the form that servers report to
+/// each other.
 package struct LanePause: Sendable, Hashable {
     package let lane: String
     /// The running pause; `nil` if it has ended, because the provider has answered.

@@ -66,7 +66,7 @@ package protocol MoveTarget {
     func finish(now: Date) throws
 }
 
-/// A column for which the database assigns numbers, each of them once.
+/// A column whose numbers the database assigns, each of them once.
 package enum NumberedColumn: Sendable, Hashable, CaseIterable {
     case account, device
 

@@ -1,5 +1,5 @@
 extension MovedTable {
-    /// All tables that a move fills, in the order in which it fills them.
+    /// All tables that a move fills, in the order of the move.
     package static let all: [MovedTable] = Self.keys + Self.accounts + Self.notifications + Self.outbox + Self.records
 
     /// Tables that already have rows if a server was started on the empty target, even if the

@@ -29,8 +29,8 @@ package final class NewNotification: Sendable {
     /// notification.
     package let request: IdempotentRequest?
     package let record: AuditRecord?
-    /// A random number, from which the ids of the notification's pushes are computed. It also
-    /// shows whether an earlier run of the transaction has stored this notification.
+    /// A random number, the basis for the ids of the notification's pushes. It also shows whether
+    /// an earlier run of the transaction has stored this notification.
     package let seed = Int64.random(in: .min ... .max)
 
     package init(

@@ -29,7 +29,7 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// Those of `ids` that are notifications of this app and that the user has received, in the
+    /// The notifications in `ids` that belong to this app and that the user has received, in the
     /// order of their last changes. If the page cannot contain all of them, `hasMore` is `true`.
     func notifications(
         _ ids: [NotificationID],
@@ -61,9 +61,9 @@ package protocol PostStore: Sendable {
     /// can then store them again in order.
     ///
     /// If the notification has more than `page` devices, this call stores only the first page of
-    /// outbox rows, and a fan-out that inserts the other rows later. If `page` is `nil`, the store
-    /// has a default. An idempotency key is stored with its notification, unless an earlier
-    /// request has already stored it.
+    /// outbox rows. It also stores a fan-out that inserts the other rows later. If `page` is
+    /// `nil`, the store has a default. An idempotency key is stored with its notification, unless
+    /// an earlier request has already stored it.
     ///
     /// `batch` is the idempotency key for the whole batch; it is stored with the first
     /// notification. If a request with another content has used the same key, nothing is stored,

@@ -57,7 +57,7 @@ package struct PageBuilder {
     // MARK: - Private
 
     /// Whether the page shows the entry. A notification that is gone is shown only if the client
-    /// has requested the changes after a number, since then it may still have the notification.
+    /// has requested the changes after a number. Such a client may still have the notification.
     private func isShown(_ entry: NotificationPage.Entry) -> Bool {
         !entry.isGone || self.range.start != nil
     }

@@ -36,8 +36,8 @@ package struct Audience: Sendable, Hashable {
     /// The users whom the audience names. They become recipients even without a device.
     package var usernames: [Username] { self.expressions.compactMap(\.onlyUsername) }
 
-    /// A set of tags, at least one of which each matching device has; `nil` if no such set can be
-    /// computed.
+    /// A set of tags such that each matching device has at least one of them; `nil` if no such set
+    /// can be computed.
     package var branches: [Tag]? {
         var tags: Set<Tag> = []
         for expression in self.expressions {

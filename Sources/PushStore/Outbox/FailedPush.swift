@@ -16,7 +16,7 @@ package struct FailedPush: Sendable, Hashable {
 package struct FailurePlace: Sendable, Hashable {
     package let at: Date
     package let notification: Int64
-    /// The number by which the outbox identifies the device.
+    /// The device's number in the outbox.
     package let device: Int64
 
     package init(at: Date, notification: Int64, device: Int64) {

@@ -47,7 +47,7 @@ package struct LookPlan: Sendable, Hashable {
     /// The lifetime of a look. It equals the default lifetime of a notification: providers see the
     /// lifetime, and could otherwise tell looks apart.
     package static let lifetime: TimeInterval = 2_592_000
-    /// The maximum time in seconds for which changes are gathered before the first look.
+    /// The maximum time in seconds that changes are gathered before the first look.
     private static let longestGathering: TimeInterval = 2
     /// The minimum time between two urgent looks, in seconds.
     private static let urgentInterval: TimeInterval = 1

@@ -10,9 +10,9 @@ package protocol OutboxReader: Sendable {
     /// is due or waits for a retry. Pushes that wait for their device to connect do not count.
     ///
     /// No index sorts pushes by the age of their notification. So the store examines
-    /// `OldestPush.maximumExamined` pushes at each end of the queue. Those that are due first
-    /// include the oldest pushes without an attempt. Those that are due last include the pushes
-    /// that were refused most often. In a longer queue, a push in the middle may be older.
+    /// `OldestPush.maximumExamined` pushes at each end of the queue. At the front are the oldest
+    /// pushes without an attempt. At the back are the pushes that were refused most often. In a
+    /// longer queue, a push in the middle may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
     /// The due push that suits the choice best. Among equally suitable pushes, those of single
@@ -58,7 +58,7 @@ package protocol OutboxReader: Sendable {
     /// stored any more.
     func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes?
 
-    /// Those notifications of a user that have changed last, the newest change first.
+    /// A user's notifications that have changed last, the newest change first.
     func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes]
 
     /// Counts the next `limit` pushes of a notification, after a device number. `last` is the last
@@ -149,15 +149,15 @@ package protocol OutboxStore: Sendable {
     /// enqueued, or `nil` if no broadcast is running.
     ///
     /// `page` is the number of devices that are examined; if it is `nil`, the store has a default.
-    /// If the row of a broadcast cannot be decoded, it is set aside: it stays until it expires, is
-    /// not expanded, and does not block other broadcasts.
+    /// If the row of a broadcast cannot be decoded, the broadcast is set aside. It stays until it
+    /// expires, is not expanded, and does not block other broadcasts.
     func expandFanout(page: Int?, now: Date) async throws -> Int?
 
     /// Sends scheduled notifications that are due, the oldest first, at most `limit` in one
     /// transaction; if `limit` is `nil`, the store has a default. If these notifications have many
     /// devices, sends fewer.
     ///
-    /// Each notification is sent like a post of this moment: with the present recipients, the
+    /// Each notification is sent like a post of this moment. It gets the present recipients, the
     /// present time, and a new place in the order of notifications. A named user who was deleted
     /// is skipped, and so is an expired notification. If a row cannot be decoded, it is set aside:
     /// it stays until it expires, and does not block other notifications.

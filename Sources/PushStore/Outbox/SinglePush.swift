@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// The push of one notification to one device, in the form by which operators identify it.
+/// The push of one notification to one device, as operators identify it.
 package struct SinglePush: Sendable, Hashable {
     package let notification: NotificationID
     package let device: RegistrationID

@@ -18,8 +18,8 @@ package enum StoredValue: Sendable {
 /// A reader of lists and single entries. Each kind of database has its own statements for them.
 ///
 /// The functions here pass the statements' values, and decode their rows, for all kinds of
-/// databases. A statement must have its parameters in the order in which its function passes the
-/// values.
+/// databases. A statement must have its parameters in the order of the values that its function
+/// passes.
 package protocol SharedReader: StoreReader {
     var sealing: Sealing { get }
 

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// The columns of a query, in the order in which the query selects them.
+/// The columns of a query, in the order of its `select`.
 ///
 /// A case always reads its own column, because `list` has the columns in the order of the cases.
 package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
