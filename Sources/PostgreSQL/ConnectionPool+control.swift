@@ -1,7 +1,8 @@
 internal import Reactor
 
 /// The control connection: an additional connection for a few small statements that must not wait
-/// for others, and for messages between processes. It is opened with its first statement.
+/// for other statements, and for messages between processes. It is opened with its first
+/// statement.
 extension ConnectionPool {
     /// Runs one statement on the control connection; the statement may run twice. Calls
     /// `completion` once: on the pool's event loop, or elsewhere if the loop has ended.

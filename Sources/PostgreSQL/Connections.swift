@@ -12,8 +12,8 @@ final class Connections: @unchecked Sendable {
     private let loop: EventLoop
     private let readers: [PipelineConnection]
     let writers: WriterPool
-    /// The connection for a few small statements that must not wait for others. It is opened when
-    /// it is first used.
+    /// The connection for a few small statements that must not wait for other statements. It is
+    /// opened when it is first used.
     private let control: PipelineConnection
     var retries = 0
     private var isClosed = false

@@ -2,8 +2,8 @@
 package struct PoolOptions: Sendable {
     /// The maximum number of connections for transactions.
     package var writers = 8
-    /// The number of pipelined connections for single statements. The second and later ones are
-    /// opened when many statements wait on the first.
+    /// The maximum number of pipelined connections for single statements. The second and later
+    /// connections are opened when many statements wait on the first.
     package var readers = 2
     /// The timeout for the server's answer to the oldest single statement. If the statement was
     /// sent again, the time is twice as long in total.

@@ -65,8 +65,8 @@ final class StoreCondition: Sendable {
         }
     }
 
-    /// Stores the mark of a newer timeline before the store acknowledges any write on it. This
-    /// waits for the disk, but only once for each failover.
+    /// Stores the newer timeline in the server's `DatabaseMark` before the store acknowledges any
+    /// write on this timeline. This waits for the disk, but only once for each failover.
     private func keep(_ identity: ClusterIdentity) {
         do {
             try self.mark?.keep(DatabaseMark(identity))

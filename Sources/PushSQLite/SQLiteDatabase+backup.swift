@@ -149,7 +149,7 @@ extension SQLiteDatabase {
         )
     }
 
-    /// The size of a copy in bytes: all pages except free ones.
+    /// The size of a copy in bytes: all pages except free pages.
     private static func usedBytes(_ db: Database) throws -> Int {
         let sql = """
             select (page_count - freelist_count) * page_size

@@ -181,7 +181,8 @@ package final class SQLiteStore: Store {
             // Only the writer checkpoints, after its commits.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }
-            // This must come before the journal mode is set, since that writes the first page.
+            // `choose` must come before the journal mode is set, since `journal_mode` writes the
+            // first page.
             try FileSpace.choose(db)
             // With NORMAL instead of FULL, a power failure could lose acknowledged commits.
             try db.execute(sql: "pragma journal_mode = wal")

@@ -138,7 +138,7 @@ package struct StoreOptions: Sendable {
     /// Stores the secret of the day keys; `nil`: only keys of the keyring encrypt. A store that
     /// overwrites erased data needs no day keys.
     package var dayChain: (any DayChainKeeper)?
-    /// Stores the database's mark, which the store compares with the database at its start; `nil`:
+    /// Stores the `DatabaseMark`, which the store compares with the database at its start; `nil`:
     /// the mark is only in memory.
     package var mark: (any DatabaseMarkKeeper)?
     /// Called before each exchange with the other servers that share the store. For tests: if it

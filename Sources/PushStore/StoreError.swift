@@ -16,8 +16,8 @@ package enum StoreError: Error, CustomStringConvertible {
     /// The day keys are missing, or they are not the keys that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
     /// The only database server that accepts writes lacks data that was stored before, so the
-    /// store has changed nothing there. Anybody may see the summary. `kept` is the place where
-    /// this server stores the mark of the database that it used before.
+    /// store has changed nothing there. Anybody may see the summary. `kept` is the place of the
+    /// file that identifies the database that this server used before.
     case refused(summary: String, reason: String, kept: String)
     /// The disk is full. Writes fail until the disk has free space.
     case full

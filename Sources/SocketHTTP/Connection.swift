@@ -106,8 +106,8 @@ final class Connection {
         if self.idleSince != nil, self.served > 0 || evenIfNew { self.close() }
     }
 
-    /// Closes an idle connection to make room for others; `false` if a request has begun after
-    /// `since`.
+    /// Closes an idle connection to make room for other connections; `false` if a request has
+    /// begun after `since`.
     func close(ifIdleSince since: ContinuousClock.Instant) -> Bool {
         guard self.idleSince == since else { return false }
         self.close()

@@ -7,7 +7,7 @@ package final class ConnectionCounts: Sendable {
     package let open = Atomic(0)
     /// The number of refused connections, whether or not their clients got an answer.
     package let refused = Atomic(0)
-    /// The number of idle connections that the server closed to make room for others.
+    /// The number of idle connections that the server closed to make room for other connections.
     package let evicted = Atomic(0)
 
     package init() {}

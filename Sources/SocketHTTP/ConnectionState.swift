@@ -1,6 +1,6 @@
 /// The state of a connection to a client.
 enum ConnectionState {
-    /// No byte of a request has arrived since `Connection.mark`.
+    /// No byte of a request has arrived since the instant `Connection.mark`.
     case idle
     /// The head of a request is arriving. The deadline for its end is `Connection.mark`.
     case reading

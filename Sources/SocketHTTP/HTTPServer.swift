@@ -33,8 +33,8 @@ package final class HTTPServer: Sendable {
     private let identifiesProcesses: Bool
     private let perLoop: [LoopConnections]
     private let acceptor: EventLoop
-    /// The lock is necessary, because the acceptor counts new connections and every event loop
-    /// counts ended ones. Callers may also replace the limits.
+    /// The lock is necessary, because the acceptor counts new connections, and every event loop
+    /// counts ended connections. Callers may also replace the limits.
     private let admission: Mutex<Admission>
     private let nextLoop = Atomic(0)
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -112,7 +112,7 @@ package final class HTTPServer: Sendable {
         for listener in self.listeners { listener.stop() }
         for share in self.perLoop { share.stop() }
         self.acceptor.execute {
-            // This is a timer, because in a cancelled task a sleep would end at once.
+            // A timer is used, because in a cancelled task a sleep would end at once.
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
@@ -187,8 +187,8 @@ package final class HTTPServer: Sendable {
     }
 
     private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
-        // This fails if the kernel has no memory for the socket or cannot watch it. The socket is
-        // then already closed, so the client gets no answer.
+        // `Descriptor` throws if the kernel has no memory for the socket, or cannot watch it. The
+        // socket is then already closed, so the client gets no answer.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         guard let (stream, client) = await self.open(descriptor, peer, share) else { return descriptor.close() }
         await self.connection(stream, client, share).serve()
@@ -198,7 +198,7 @@ package final class HTTPServer: Sendable {
     private func refuseConnection(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections)
         async
     {
-        // If this fails, the socket is already closed.
+        // If `Descriptor` throws, the socket is already closed.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         await self.connection(SocketStream(descriptor), peer, share).refuseConnection(refusal)
     }

@@ -63,7 +63,7 @@ package struct TrustedProxies: Sendable {
         switch self.field {
         case .xForwardedFor:
             // If X-Forwarded-Proto has several elements, they cannot be matched with those of
-            // X-Forwarded-For: some proxies append to the field, and others replace it.
+            // X-Forwarded-For: some proxies append to a field, and other proxies replace it.
             let values = head.values(canonicalName: "x-forwarded-proto")
             return values.count == 1 ? HTTPScheme(values[0]) : nil
         case .forwarded:

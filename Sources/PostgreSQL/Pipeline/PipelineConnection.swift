@@ -77,7 +77,7 @@ final class PipelineConnection: SessionOwner {
         if let session { self.listen(on: session) }
     }
 
-    /// Closes the connection if its server is on an older timeline than this one.
+    /// Closes the connection if its server is on a timeline older than `timeline`.
     func leave(olderThan timeline: UInt32) {
         self.session?.fail(ifOlderThan: timeline)
     }

@@ -150,7 +150,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.owner?.session(self, lost: requests, reason: reason)
     }
 
-    /// Closes the connection if its server is on an older timeline than this one. Such a server
+    /// Closes the connection if its server is on a timeline older than `timeline`. Such a server
     /// lacks data that was stored since.
     func fail(ifOlderThan timeline: UInt32) {
         guard self.timeline < timeline else { return }

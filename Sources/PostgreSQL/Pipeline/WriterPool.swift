@@ -15,8 +15,8 @@ final class WriterPool: SessionOwner {
     private let connector: Connector
     private let options: PoolOptions
     private let loop: EventLoop
-    /// The idle connections; the pool lends the last used one first. So the others stay idle, and
-    /// can be closed.
+    /// The idle connections. The pool lends the last used connection first. So the other
+    /// connections stay idle, and can be closed.
     private var idle: [(session: Session, since: ContinuousClock.Instant)] = []
     private var borrowed: [ObjectIdentifier: Session] = [:]
     private var races: [ObjectIdentifier: ConnectRace] = [:]
@@ -70,7 +70,7 @@ final class WriterPool: SessionOwner {
         self.serve()
     }
 
-    /// Closes connections to servers on an older timeline than this one. Transactions on these
+    /// Closes connections to servers on a timeline older than `timeline`. Transactions on these
     /// connections fail.
     func leave(olderThan timeline: UInt32) {
         for session in self.idle.map(\.session) + self.borrowed.values { session.fail(ifOlderThan: timeline) }

@@ -22,13 +22,15 @@ struct FileMark: Hashable {
     }
 }
 
-/// Compares the marks of files at intervals, and decides when the files must be read again.
+/// Compares the properties of files (`FileMark`) at intervals, and decides when the files must be
+/// read again.
 struct FileWatch<Group: Hashable> {
     typealias Marks = [Group: [FileMark?]]
 
-    /// The marks at the time when the files were last read, whether or not they could be used.
+    /// The files' properties at the time when the files were last read, whether or not the files
+    /// could be used.
     private var read: Marks
-    /// The marks at the last call of `findChanges`.
+    /// The files' properties at the last call of `findChanges`.
     private var seen: Marks
 
     init(_ marks: Marks) {

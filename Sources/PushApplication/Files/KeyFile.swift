@@ -31,7 +31,7 @@ package struct KeyFile<Keys: FiledKeys> {
         try self.keys(in: PrivateFile.load(self.path, what: Keys.fileName, ifMissing: Keys.generateText))
     }
 
-    /// Adds a new random key as the file's first key, which is the one in use; returns its number.
+    /// Adds a new random key as the file's first key, which is the key in use. Returns its number.
     package func rotate() throws -> UInt32 {
         try self.mustExist()
         return try PrivateFile.change(self.path, what: Keys.fileName) { text in

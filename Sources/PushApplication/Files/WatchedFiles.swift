@@ -17,8 +17,8 @@ final class WatchedFiles: Sendable {
     // A lock protects this property, because a signal may come at any time.
     private let watch: Mutex<FileWatch<Reader>>
 
-    /// Stores the files' present marks. Create this object before any file is read, so that a
-    /// later change is noticed.
+    /// Stores the files' present properties. Create this object before any file is read, so that
+    /// it notices later changes.
     init(_ configuration: Configuration) {
         var paths: [Reader: [String]] = [:]
         if let tls = configuration.tls { paths[.certificates] = tls.files }

@@ -94,8 +94,8 @@ struct LocalServer {
         let loop = self.loops.loops[0]
         await withTaskExecutorPreference(loop) {
             for await socket in sockets {
-                // This throws if the kernel has no memory for the socket, or cannot watch a
-                // further descriptor. The socket is then closed, and the command notices the end
+                // `Descriptor` throws if the kernel has no memory for the socket, or cannot watch
+                // a further descriptor. The socket is then closed, and the command notices the end
                 // of the connection.
                 guard let descriptor = try? Descriptor(socket, on: loop) else { continue }
                 let peer = PeerAddress.process(user: geteuid())

@@ -82,7 +82,8 @@ struct SenderSetup {
         self.init([lane, looks], rule: .init(StreamHandleRule()), close: {})
     }
 
-    /// Adds the lanes of looks of another sender, whose pushes show nothing.
+    /// Adds lanes for looks (pushes that only tell a device to sync). Another sender of these
+    /// devices sends the looks, since its pushes show nothing.
     private mutating func addLooks(of silent: SenderSetup) {
         let (close, reload) = (self.close, self.reload)
         self.lanes += silent.lanes.filter(\.lane.isOfLooks)

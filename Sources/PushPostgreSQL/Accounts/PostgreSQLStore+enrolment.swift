@@ -38,8 +38,8 @@ extension PostgreSQLStore {
             let found = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first.map {
                 try TokenGrant.used($0, code, sealing)
             }
-            // If two requests use a code at the same time, the second one fails here: the first
-            // has deleted the code.
+            // If two requests use a code at the same time, the second request fails here: the
+            // first request has deleted the code.
             guard let (user, grant) = found, try await tx.query(Self.useCode, code.bytes).changed == 1 else {
                 return nil
             }

@@ -42,7 +42,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest ones.
+    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
+    /// sessions.
     func beginSession(_ row: NewToken, by record: AuditRecord?, _ tx: WriteTransaction) async throws -> NewSession {
         let token = try await self.insert(row, by: record, tx)
         let most = NewSession.maximumCount - 1
@@ -123,8 +124,9 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         _ tx: WriteTransaction
     ) async throws -> BearerToken {
-        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice; the loop then
-        // tries another. An enrolment code also needs a prefix, although nobody sees it.
+        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
+        // loop tries another prefix. An enrolment code also needs a prefix, although nobody sees
+        // it.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint

@@ -57,8 +57,8 @@ struct Registrar {
 
     private static let saveTags = "update device set tags = $2 where number = $1"
 
-    /// Changes only the tags that differ from the stored ones: a device registers often, and
-    /// mostly with the same tags.
+    /// Writes only the difference to the stored tags: a device registers often, and mostly with
+    /// the same tags.
     func replaceTags(of device: Int64, by tags: Set<Tag>) async throws {
         let tags = Set(tags.map(self.sealing.index.hash))
         let old = Set(try await self.tx.query(Self.tagsOfDevice, device).map { try $0.data(0) })

@@ -46,7 +46,7 @@ extension DayKeyReport {
     /// creates a new chain. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
-            // With this lock, servers that start at the same time do this one after the other.
+            // If several servers start at the same time, this lock makes them wait for each other.
             // Meanwhile no server of an older version joins.
             _ = try connection.query(Schema.schemaLock)
             let report = try Self(connection.query(Self.all, Migration.dayKeys))

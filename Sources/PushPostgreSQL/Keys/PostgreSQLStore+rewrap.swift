@@ -13,7 +13,7 @@ extension PostgreSQLStore {
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
         // This server may still wait to switch to a key that other servers already use. A pass
-        // must not re-encrypt their values with the old key.
+        // must not re-encrypt values from the new key to the old key.
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }

@@ -2,8 +2,8 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// The row of the table `move`. It says which database was moved into this one, and whether the
-/// move is complete.
+/// The row of the table `move`. It says which database was moved into this database, and whether
+/// the move is complete.
 struct MoveMark {
     /// Identifies the database that the data comes from.
     let source: Data

@@ -257,7 +257,7 @@ extension PostGroup {
 }
 
 extension DatabaseError {
-    /// Whether another transaction has overtaken this one: an id or a key was taken (23505), or a
-    /// sender reached its limit (22003, see `PostGroup.usageAdditionWithinBounds`).
+    /// Whether another transaction has overtaken this transaction: an id or a key was taken
+    /// (23505), or a sender reached its limit (22003, see `PostGroup.usageAdditionWithinBounds`).
     fileprivate var isOvertaking: Bool { self.code == "23505" || self.code == "22003" }
 }

@@ -47,8 +47,8 @@ extension PostgreSQLStore {
             notifications
         ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
         if found.isEmpty { return }
-        // This must be a separate statement: it must see commits that happened while the previous
-        // statement waited for its locks.
+        // The erasure is a separate statement, which must see commits that happened while the
+        // previous statement waited for its locks.
         let erased = Set(
             try await tx.query(
                 """

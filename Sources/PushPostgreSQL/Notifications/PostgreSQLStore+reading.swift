@@ -75,8 +75,8 @@ extension PostgreSQLStore {
         return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
     }
 
-    /// Marks those visible notifications that do not have the mark yet; returns these
-    /// notifications.
+    /// Marks the user's visible notifications as read or unread. Returns the notifications that
+    /// were not already marked in this way.
     ///
     /// `numbers` has the first of the change numbers that were drawn for the user.
     private static func mark(

@@ -8,7 +8,7 @@ internal import PushStore
 /// server registered in the table `node`.
 struct OpenedDatabase {
     let address: DatabaseAddress
-    /// The cluster and its timeline, which are already stored in the mark.
+    /// The cluster and its timeline. They are already stored in the server's `DatabaseMark`.
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
@@ -49,7 +49,7 @@ struct OpenedDatabase {
         }
     }
 
-    /// Connects, and compares the cluster with the stored mark before anything else. So an older
+    /// Connects, and first compares the cluster with the stored `DatabaseMark`. So an older
     /// database is neither read nor changed.
     private static func connect(
         _ address: DatabaseAddress,

@@ -27,7 +27,7 @@ enum SchemaOwnership {
     /// Throws `DatabaseError.unusable`, with a remedy, if the server's role may not create tables.
     ///
     /// Since PostgreSQL 15, only the database's owner may create tables in `public`. If no schema
-    /// in `search_path` exists, the current schema is the one for temporary tables.
+    /// in `search_path` exists, the current schema is that of temporary tables.
     static func checkCreation(_ connection: BlockingConnection) throws {
         let row = try connection.query(Self.creation)[0]
         if try row.boolean(3) { return }

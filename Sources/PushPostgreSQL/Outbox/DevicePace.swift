@@ -34,8 +34,8 @@ struct DevicePace {
         }
         let known = due.filter { devices.contains($0.key.device) }
         if known.isEmpty { return }
-        // This must be a separate statement: it must see what other transactions committed before
-        // the devices were locked.
+        // The facts are read by a separate statement, which must see what other transactions
+        // committed before the devices were locked.
         let rows = try await tx.query(
             Self.selectPaces,
             known.map(\.key.notification),

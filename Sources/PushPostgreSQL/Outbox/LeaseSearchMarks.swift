@@ -20,7 +20,7 @@ final class LeaseSearchMarks: Sendable {
         /// Whether the search continues below its start if it finds too few pushes.
         let mayContinueBelow: Bool
         fileprivate let began: ContinuousClock.Instant
-        /// How often all marks had been dropped when the search began.
+        /// The number of times that all marks had been dropped before the search began.
         fileprivate let era: Int
     }
 
@@ -41,8 +41,8 @@ final class LeaseSearchMarks: Sendable {
     /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(30)
-    /// If no push gives the mark, it is this number of milliseconds before the present. Other
-    /// transactions may be about to commit pushes that became due earlier.
+    /// After a slow search that found too few pushes, the mark is the present minus this number of
+    /// milliseconds. Other transactions may be about to commit pushes that became due earlier.
     private static let commitMargin: Int64 = 1000
 
     private struct State {

@@ -2,10 +2,10 @@ internal import PushStore
 
 /// The statements that find and lock the due pushes of a lane.
 struct LeaseStatements {
-    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the mark `$4`
-    /// and the time `$3`; at most `$5` pushes.
+    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4` (a
+    /// `LeaseSearchMarks` mark) and the time `$3`; at most `$5` pushes.
     let above: String
-    /// Selects pushes of the lane and the queue that became due before the mark.
+    /// Selects pushes of the lane and the queue that became due before the time `$4`.
     let below: String
     /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
     /// due at the time `$4`.

@@ -37,8 +37,8 @@ extension PostgreSQLReader {
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        // This search starts at the mark of the search for the next due push: before that mark
-        // there may be only entries of deleted rows.
+        // This search starts at the same time as the search for the next due push: for earlier
+        // times, the index may have only entries of deleted rows.
         let start = self.store.marks.beginPoll(in: lane, queue, at: .now).start
         return try await self.read(
             Self.oldestWaiting,

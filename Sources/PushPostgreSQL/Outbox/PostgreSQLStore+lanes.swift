@@ -46,8 +46,8 @@ extension PostgreSQLStore {
     /// to sync) is in a lane of its own. The name of this lane is the device's lane with a suffix.
     static func lane(_ push: String) -> String { "replace(\(push).lane, '\(Lane.lookSuffix)', '')" }
 
-    /// The SQL expression for a push's new lane. A look moves to the lane of looks that belongs to
-    /// the device's new lane.
+    /// The SQL expression for a push's new lane. A look (a push that only tells a device to sync)
+    /// moves to the lane of looks that belongs to the device's new lane.
     private static let newLane = """
         v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
         """

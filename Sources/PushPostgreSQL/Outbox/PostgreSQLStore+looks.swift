@@ -59,7 +59,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// A device, with the notification of its last look.
+    /// A device, with the notification of its last look (a push that only tells it to sync).
     private struct LookDevice: Sendable {
         let number: Int64
         let user: Int64
@@ -94,8 +94,9 @@ extension PostgreSQLStore {
         return try await tx.query(Self.lookDevices, users, sessions, lanes).map(LookDevice.init)
     }
 
-    /// The numbers of those devices whose last look waits to be sent. Because of the lock, no
-    /// other server leases that look before this transaction's changes are visible.
+    /// The numbers of the devices whose last look (push that tells them to sync) still waits.
+    /// Because of the lock, no other server leases that look before this transaction's changes are
+    /// visible.
     private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> Set<Int64> {
         let pushes = devices.compactMap(\.lastPush)
         if pushes.isEmpty { return [] }
@@ -116,8 +117,8 @@ extension PostgreSQLStore {
         _ = try await tx.query(Self.expireLooks, looks, now.milliseconds)
     }
 
-    /// Inserts the looks, with one notification for all looks of a user. This notification has no
-    /// sender, so it counts towards nobody's storage.
+    /// Inserts looks (pushes that only tell a device to sync), with one notification for all looks
+    /// of a user. This notification has no sender, so it counts towards nobody's storage.
     private static func insert(
         _ looks: [Look],
         makeID: () -> NotificationID?,

@@ -30,8 +30,8 @@ extension PostgreSQLStore {
             }
             var due = try await find(statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
-            // The search continues below the mark, since pushes may have been inserted there,
-            // although this is rare.
+            // The search continues with earlier due times, since such pushes may have been
+            // inserted, although this is rare.
             if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
             // Pushes that became due at the same time are in the order of their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
@@ -84,8 +84,8 @@ extension PostgreSQLStore {
             )
         }
         self.leases.forget(leases.map(\.push))
-        // These pushes are due from now on. Their time may be below a mark, because the clock may
-        // have been set back.
+        // These pushes are due from now on. If the clock was set back, later searches might begin
+        // after this time.
         self.marks.forgetAll()
     }
 
@@ -103,9 +103,9 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = RecordedLeases(in: self.leases)
         do {
-            // This commit does not wait for the disk. If a crash of the database undoes a lease,
-            // the push is leased and sent again. The same happens if a server dies while it sends
-            // a push.
+            // The commit of a lease does not wait for the disk. If a crash of the database undoes
+            // a lease, the push is leased and sent again. It is also sent again if a server dies
+            // while it sends it.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)

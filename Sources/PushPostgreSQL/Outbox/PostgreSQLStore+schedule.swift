@@ -58,8 +58,8 @@ extension PostgreSQLStore {
         try await Self.recallUnsent(tx, refused, now: now)
     }
 
-    /// The rows whose audience can be decrypted. The others are set aside, so that they are not
-    /// tried again.
+    /// The rows whose audience can be decrypted. Other rows are marked as set aside, so that they
+    /// are not tried again.
     private func readable(_ due: [StoredTarget], _ tx: WriteTransaction) async throws -> [Readable] {
         var damaged: [Int64] = []
         let readable = due.compactMap { scheduled -> Readable? in

@@ -132,8 +132,9 @@ extension PushInsertion {
         let sequence: Int64
     }
 
-    /// Stores the notification as the newest one with its collapse key for these devices, and
-    /// cancels their pushes of older ones. Returns the devices that do not have a newer one.
+    /// Stores the notification as the newest with its collapse key for these devices, and cancels
+    /// their pushes of older notifications. Returns the devices that do not have a newer
+    /// notification.
     private func newest(_ devices: [AudienceDevice]) async throws -> [AudienceDevice] {
         guard let collapseID = self.target.collapseID, !devices.isEmpty else { return devices }
         var first: Set<Int64> = []

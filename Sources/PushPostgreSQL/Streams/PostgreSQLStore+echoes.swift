@@ -42,14 +42,14 @@ extension PostgreSQLStore {
         for echo in try await self.findEchoes() { await self.send(echo) }
     }
 
-    /// Marks the rows of streams whose devices have streams at several servers. The caller must
-    /// have locked the counters of the devices' users.
+    /// Sets `is_shared` in the rows of streams whose devices have streams at several servers. The
+    /// caller must have locked the counters of the devices' users.
     static func markShared(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if !devices.isEmpty { _ = try await tx.query(Self.markStreamsShared, devices) }
     }
 
-    /// Removes this mark from streams at this server whose devices no longer have a stream at
-    /// another server, for example because that server has died.
+    /// Clears `is_shared` in the rows of this server's streams whose devices no longer have a
+    /// stream at another server. The other server may have died.
     func unmarkShared() async throws {
         let number = self.membership.number
         var rows = try await self.read(Self.loneSharedStreams, number).map {

@@ -2,8 +2,8 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// How long the first stream that has ended waits for others, so that one transaction deletes
-    /// the rows of all of them.
+    /// How long the first ended stream waits for further ends, so that one transaction deletes the
+    /// rows of several streams.
     private static let gathering = Duration.milliseconds(100)
     /// The interval between two checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)

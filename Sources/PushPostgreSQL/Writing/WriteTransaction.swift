@@ -56,8 +56,8 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(all: statements)
     }
 
-    /// Runs a statement at the end of the transaction, together with others. The result is not
-    /// read: if the statement is to refuse the transaction, it must fail.
+    /// Runs a statement at the end of the transaction, together with other last statements. Its
+    /// result is not read: if the statement is to refuse the transaction, it must fail.
     func queryLast(_ statement: Statement) {
         self.pending.withLock { $0.last.append(statement) }
     }

@@ -40,7 +40,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest ones.
+    /// Inserts a session. If the user now has more sessions than allowed, ends the oldest
+    /// sessions.
     func beginSession(_ row: NewToken, by record: AuditRecord?, _ db: Database) throws -> NewSession {
         let token = try self.insert(row, by: record, db)
         let ended = try db.all(
@@ -99,8 +100,9 @@ extension SQLiteStore {
         by record: AuditRecord?,
         _ db: Database
     ) throws -> BearerToken {
-        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice; the loop then
-        // tries another. An enrolment code also gets a prefix, although nobody sees it.
+        // There are 62^8 prefixes, so the same prefix hardly ever occurs twice. If it does, the
+        // loop tries another prefix. An enrolment code also gets a prefix, although nobody sees
+        // it.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint

@@ -12,7 +12,7 @@ final class StoreCounts: Sendable {
     /// The number of transactions that have erased data, which must then be wiped.
     let erasures = Atomic(0)
     private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
-    /// The number of pages in the file, and the number of free ones among them, at the last check.
+    /// The number of pages in the file, and the number of free pages, at the last check.
     private let pages = Atomic(0)
     private let free = Atomic(0)
 

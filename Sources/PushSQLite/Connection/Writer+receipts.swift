@@ -74,8 +74,7 @@ extension Writer {
     }
 }
 
-/// The receipts of one group that were not written: the receipts to write later, and the damaged
-/// ones.
+/// The receipts of one group that were not written: receipts to write later, and damaged receipts.
 private final class FailedReceipts: Sendable {
     private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
 

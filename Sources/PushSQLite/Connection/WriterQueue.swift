@@ -32,7 +32,7 @@ struct WriterQueue<Job> {
     private let limit: Int
     private let byteLimit: Int
     /// The maximum number of urgent jobs in one transaction. Because of this limit, no job waits
-    /// long for the commit of the others.
+    /// long for the commit of other jobs.
     private let batch: Int
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []

@@ -49,8 +49,8 @@ struct Registrar: Sendable {
         try self.append([plan.record], db)
     }
 
-    /// Changes only the tags that differ from the stored ones: a device registers often, and
-    /// mostly with the same tags.
+    /// Writes only the difference to the stored tags: a device registers often, and mostly with
+    /// the same tags.
     func replaceTags(of device: Int64, by new: Set<Tag>, _ db: Database) throws {
         let tags = Set(new.map(self.sealing.index.hash))
         let old = Set(try db.all("select tag from device_tag where device = \(device)") { $0.data(0) })

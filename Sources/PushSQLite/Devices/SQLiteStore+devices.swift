@@ -89,7 +89,8 @@ extension SQLiteStore {
                 """
             )
             guard moved == 1 else { return nil }
-            // Pushes that were accepted in the other environment do not show that this one works.
+            // Pushes that were accepted in the other environment do not show that this environment
+            // works.
             try db.run("delete from device_push where device = \(device)")
             return try Self.moveQueued(db, ofDevice: device, page: page, now: now)
         }

@@ -1,6 +1,6 @@
 internal import SQLite
 
-/// The number of pages in the database's file, and the number of free ones among them.
+/// The number of pages in the database's file, and the number of free pages.
 struct FileSpace: Sendable, Equatable {
     /// The minimum number of free pages that stay in the file: 4 MiB.
     private static let least = 1024

@@ -73,7 +73,7 @@ extension SQLiteStore {
     }
 
     private static func oldestBroadcast(_ db: Database) throws -> RunningBroadcast? {
-        // This needs no index, since only few broadcasts run at the same time.
+        // The query needs no index, since only few broadcasts run at the same time.
         try db.first(
             prepared: """
                 select \(RunningBroadcast.columns) from fanout t join notification n on n.id = t.notification_id

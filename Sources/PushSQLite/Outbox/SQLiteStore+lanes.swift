@@ -36,8 +36,9 @@ extension SQLiteStore {
         return rows.count
     }
 
-    /// Moves a queued push to another lane of devices, and makes it due at once. A look moves to
-    /// the lane of looks that belongs to the other lane.
+    /// Moves a queued push to another lane of devices, and makes it due at once. A look (a push
+    /// that only tells a device to sync) moves to the lane of looks that belongs to the other
+    /// lane.
     static func move(
         _ db: Database,
         notification: Int64,

@@ -17,8 +17,8 @@ extension SQLiteStore {
     ) async throws -> Bool {
         let pusher = self.pusher
         if pusher.looks.isEmpty || orders.isEmpty { return false }
-        // There may be many looks that are not urgent, for example when a broadcast expires. They
-        // must not delay posts.
+        // There may be many looks that are not urgent, for example when a broadcast expires. These
+        // looks must not delay posts.
         let lane: WriterLane = orders.contains(where: \.isUrgent) ? .delivery : .housekeeping
         return try await self.writer.write(lane) { db in
             var count = 0
@@ -48,7 +48,7 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    /// Enqueues the looks of one order. Returns the number of pushes.
+    /// Enqueues the looks (pushes that tell a device to sync) of one order. Returns their number.
     private static func enqueue(
         _ order: LookOrder,
         by pusher: Pusher,
@@ -89,7 +89,7 @@ extension SQLiteStore {
         return count
     }
 
-    /// A device, with the notification of its last look.
+    /// A device, with the notification of its last look (a push that only tells it to sync).
     private struct LookDevice {
         let number: Int64
         let id: String
@@ -121,8 +121,8 @@ extension SQLiteStore {
         )
     }
 
-    /// Inserts the notification of a look. It has no sender, so it counts towards nobody's
-    /// storage.
+    /// Inserts the notification of a look. This notification has no sender, so it counts towards
+    /// nobody's storage.
     private static func insertLook(
         _ order: LookOrder,
         _ pusher: Pusher,

@@ -79,7 +79,7 @@ package struct IssuedToken: Sendable, Hashable {
         stored.map { $0.owner == self.account.owner || self.formerOwners.contains($0.owner) } ?? true
     }
 
-    /// Whether the account has accepted a token that was issued later than this one.
+    /// Whether the account has accepted a token that was issued later than this token.
     package func isOlder(than stored: IssuedAccount?) -> Bool {
         stored.map { self.account.issuedAt < $0.issuedAt } ?? false
     }

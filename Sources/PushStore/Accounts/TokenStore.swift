@@ -38,7 +38,7 @@ package protocol TokenStore: Sendable {
     /// Creates a session's token for a user who has signed in. `nil` if the password was changed,
     /// or the user disabled or deleted, since the user signed in.
     ///
-    /// If the user then has more than `NewSession.maximumCount` sessions, the oldest ones end.
+    /// If the user then has more than `NewSession.maximumCount` sessions, the oldest sessions end.
     /// `isVouched`: the user has signed in with a certificate or through a trusted proxy.
     func addSession(
         for user: User,

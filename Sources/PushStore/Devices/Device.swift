@@ -47,8 +47,8 @@ package struct DeviceKeyEntry: Sendable, Hashable {
 package struct DeviceRegistration: Sendable, Hashable {
     package let platform: Platform
     package var lane: Lane
-    /// The lane of the platform's other environment; `nil` if the platform has only one. If a
-    /// device was moved there, a registration does not move it back.
+    /// The lane of the platform's other environment; `nil` if the platform has only one
+    /// environment. If a device was moved to this lane, a registration does not move it back.
     package let otherLane: Lane?
     package let handle: DeviceHandle
     /// The tags that the device has chosen. The server adds a tag with the user's name.

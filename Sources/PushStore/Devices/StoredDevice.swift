@@ -7,7 +7,7 @@ package struct StoredDevice: Sendable, Hashable {
     /// deleted, its id may be registered again.
     package static let tombstoneLimit = 100
     /// The maximum number of a user's ids that no device has registered yet. The stores delete
-    /// older ones.
+    /// older ids.
     package static let unusedLimit = 20
 
     package let number: Int64

@@ -61,8 +61,8 @@ package struct DayKeyReport: Sendable {
 
 /// The result of one run that destroys old day keys.
 package struct DayKeyTurn: Sendable, Hashable {
-    /// This run has destroyed the keys of all days before this one; `nil` if it has destroyed
-    /// none.
+    /// The run has destroyed the keys of all days before this day; `nil` if it has destroyed no
+    /// keys.
     package var destroyedBefore: Day?
     /// The number of read-once payloads that this run has encrypted again, because a recipient had
     /// not collected them yet.

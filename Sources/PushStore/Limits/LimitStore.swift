@@ -26,7 +26,7 @@ package struct LimitNews: Sendable, Hashable {
 package struct LimitAnswer: Sendable {
     /// The delays that providers have requested from other servers, and that have not ended yet.
     package var delays: [LaneDelay] = []
-    /// The latest pauses that other servers have reported, including ended ones.
+    /// The latest pauses that other servers have reported, including ended pauses.
     package var pauses: [LanePause] = []
     /// The number of live servers, including this one.
     package var servers = 1

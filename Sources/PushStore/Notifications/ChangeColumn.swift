@@ -102,8 +102,8 @@ extension NotificationPage {
         if !isExpired, !entry.isGone { self.entries.append(entry) }
     }
 
-    /// Sorts the requested notifications by their changes, and keeps the first ones, up to the
-    /// limit of a page.
+    /// Sorts the requested notifications by their changes, and keeps only the first notifications,
+    /// up to the limit of a page.
     package mutating func finish(within budget: PageBudget) {
         self.entries.sort { $0.change < $1.change }
         self.keepWhatFits()

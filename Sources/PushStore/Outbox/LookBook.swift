@@ -37,7 +37,7 @@ package final class LookBook: Sendable {
     private let limit: Int
     private let state = Mutex(State())
 
-    /// If there are `limit` users, sessions or recalls, further ones are dropped.
+    /// If there are already `limit` users, sessions or recalls, a further entry is dropped.
     package init(limit: Int = 50_000) {
         self.limit = limit
     }

@@ -40,7 +40,8 @@ package struct LookPlan: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
         /// Do nothing: a look already waits, and the sync that it causes finds this change, too.
         case leave
-        /// Enqueue another look, which is due at this time and replaces a waiting look.
+        /// Enqueue another look (push that tells the device to sync). It is due at this time, and
+        /// replaces a waiting look.
         case make(dueAt: Date)
     }
 

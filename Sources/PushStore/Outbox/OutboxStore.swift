@@ -141,8 +141,8 @@ package protocol OutboxStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Cancels the waiting looks of these sessions' devices, unless their users have newer
-    /// changes.
+    /// Cancels the looks that wait for these sessions' devices, unless their users have newer
+    /// changes. A look is a push that tells a device to sync.
     func cancelLooks(of syncs: [LookSync], now: Date) async throws
 
     /// Expands the oldest running broadcast by one page. Returns the number of pushes that it has

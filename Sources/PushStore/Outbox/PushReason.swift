@@ -11,7 +11,7 @@ package enum PushReason {
     /// The device has already fetched all notifications that this push would announce.
     package static let fetched = "fetched by the device"
     package static let replaced = "replaced by a newer push with the same CollapseKey"
-    /// A more urgent look of the device has replaced this look.
+    /// The push only told the device to sync, and a more urgent push of this kind has replaced it.
     package static let replacedLook = "replaced by a newer look"
     package static let replacedConfirmation = "replaced by a newer confirmation"
     /// An operator has cancelled this single push.
