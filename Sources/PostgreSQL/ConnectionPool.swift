@@ -10,7 +10,7 @@ package import Reactor
 /// ```
 /// The pool opens connections when they are first needed. It never connects to a server of another
 /// cluster, or to a server on an older timeline than the pool has used. `newest` is the cluster
-/// and timeline that an earlier process has used.
+/// and timeline that an earlier pool has used.
 ///
 /// Calls cost least from tasks on the pool's event loop. If a task is cancelled, its statement is
 /// still completed: the time of a statement is limited anyway.

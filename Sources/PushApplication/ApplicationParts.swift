@@ -155,7 +155,8 @@ struct ApplicationParts: Sendable {
                 var lane = lane
                 // Another server may enqueue pushes that only this server can send, because the
                 // device's stream is here. For a lane with a rate, another server may also enqueue
-                // more pushes than its own part of that rate allows. Polling finds these pushes.
+                // more pushes than that server's part of the rate allows. Polling finds these
+                // pushes.
                 if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }

@@ -73,8 +73,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     var waiting: Int { self.state.withLock { $0.waiting.count } }
 
     /// Runs `work` for a group that contains this member, and returns the member's outcome. `work`
-    /// returns an outcome for each member of the group. Either this caller or another one calls
-    /// it; the task of that caller may be cancelled.
+    /// returns an outcome for each member of the group. Either this caller or another caller calls
+    /// `work`, perhaps in a task that is already cancelled.
     func end(of member: Member, work: @Sendable ([Member]) async -> [End]) async -> End {
         let seat = Seat(member)
         await withUnsafeContinuation { self.wait(on: seat, resume: $0) }

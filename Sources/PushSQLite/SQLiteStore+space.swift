@@ -7,7 +7,7 @@ extension SQLiteStore {
     /// The pause between two steps. Nine tenths of the time, the writer is free for clients.
     private static let stepDelay = Duration.milliseconds(20)
 
-    /// At intervals, returns space of the file that cleanup has freed to the file system, until
+    /// At intervals, returns to the file system the space that cleanup has freed. Does so until
     /// the task is cancelled. All other background work runs on the writer's queue.
     package func run() async {
         while !Task.isCancelled {

@@ -5,7 +5,7 @@ internal import Reactor
 /// since `getaddrinfo` blocks.
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members. The threads of lookups get
-/// copies, and return their results through `execute`.
+/// copies, and return their results through the loop's `execute`.
 final class NameResolver: @unchecked Sendable {
     private static let lifetime = Duration.seconds(30)
 

@@ -20,9 +20,9 @@ enum LocalUser {
         return name
     }
 
-    /// Gives this process of root the rights of another user, for good. They include the groups in
-    /// the user database; a user who is not in the database gets only `group`. Returns `false` if
-    /// the kernel refuses the change.
+    /// Gives this process of root the rights of another user, for good. These rights include the
+    /// user's groups in the user database; a user who is not in the database gets only `group`.
+    /// Returns `false` if the kernel refuses the change.
     static func become(_ user: UInt32, otherwiseOf group: UInt32) -> Bool {
         if let (name, group) = self.entry(of: user) {
             return initgroups(name, group) == 0 && setgid(group) == 0 && setuid(user) == 0

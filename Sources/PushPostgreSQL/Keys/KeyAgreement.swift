@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A snapshot of the data keys in use, and of the keys that each server has. It decides with which
-/// key a server encrypts: the first key of its keyring that all servers have.
+/// A snapshot of the data keys in use, and of the keys that each server has. It determines a
+/// server's encrypting key: the first key of its keyring that all servers have.
 ///
 /// Every server that is not fenced counts, even one whose lease has expired. A server that was
 /// paused resumes under its number, and its keys are known.

@@ -104,9 +104,9 @@ final class SharedKeys: Sendable {
 
     // MARK: Joining again
 
-    /// The values with which this server joins again after it was fenced. There are two reasons
-    /// for `nil`. If the server lacks a key in use, it stops encrypting and does not join. If
-    /// another change of the keys is running, the caller must try again.
+    /// The values that this server publishes when it joins again after it was fenced. There are
+    /// two reasons for `nil`. If the server lacks a key in use, it stops encrypting and does not
+    /// join. If another change of the keys is running, the caller must try again.
     ///
     /// During such a change, the vault encrypts with the new keys before `state` has them. So this
     /// function must not decide by the old keys that are still in `state`.

@@ -57,8 +57,8 @@ extension PostgreSQLStore {
     /// recalled or has expired, nothing changes for the recipient. Returns the number of changed
     /// recipients.
     ///
-    /// `numbers` has the first change number for each user. The first notification of a user in
-    /// `recipients` gets it, and each further one the next number.
+    /// `numbers` has the first change number for each user. A user's first notification in
+    /// `recipients` gets this number, and each further notification gets the next number.
     static func hide(
         _ tx: WriteTransaction,
         _ recipients: [RecipientKey],

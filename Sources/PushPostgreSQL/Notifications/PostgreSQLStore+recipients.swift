@@ -6,8 +6,8 @@ extension PostgreSQLStore {
     /// Makes users recipients of a notification, and gives each recipient the user's next change
     /// number. Returns the new recipients.
     ///
-    /// Leaves out users who are deleted at the same time: the deletion and this transaction both
-    /// lock the user's account.
+    /// Leaves out users who were deleted meanwhile: a deletion and this transaction both lock the
+    /// user's account, so they run one after the other.
     static func insertRecipients(
         _ tx: WriteTransaction,
         users: [Int64],

@@ -5,8 +5,8 @@ internal import Synchronization
 /// deleted rows as long as any snapshot is older than the deletion. With the recorded positions,
 /// no later step scans these entries again.
 ///
-/// No row is inserted before a recorded position. For an expired notification has no fan-out, and
-/// its rows of `push` are deleted before its rows of `push_end`. Any thread may use this object.
+/// No row is inserted before a recorded position. An expired notification has no fan-out, and its
+/// rows of `push` are deleted before its rows of `push_end`. Any thread may use this object.
 /// Callers must record a deletion only after its commit.
 final class RetentionProgress: Sendable {
     /// Tables whose keys consist of a notification and a second number.

@@ -104,8 +104,8 @@ struct PushInsertion {
     /// without a due time.
     ///
     /// A device that connects makes its pushes due while it holds a lock on its user's counter.
-    /// This transaction already holds the counters of new recipients. For earlier recipients, it
-    /// locks their counters and then checks again.
+    /// This transaction already holds the locks on the counters of new recipients. For earlier
+    /// recipients, it locks their counters and then checks again.
     private func away(_ devices: [AudienceDevice]) async throws -> Set<Int64> {
         let byStream = devices.filter { self.tx.streamLanes.contains($0.lane) }
         if byStream.isEmpty { return [] }

@@ -129,7 +129,7 @@ extension PostgreSQLStore {
         """
 
     /// Inserts missing rows. A stream's time is no later than that of the streams at other
-    /// servers: those may have been opened while this server had no number.
+    /// servers: other servers may have opened streams while this server had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

@@ -32,7 +32,7 @@ extension Writer {
         }
     }
 
-    /// Stops the writer if the disk has failed; records it if the disk is full.
+    /// Stops the writer if the disk has failed; records a full disk.
     ///
     /// After a failed fsync, the kernel may have dropped the changed pages, and the next fsync
     /// then reports success. So this connection must not acknowledge a commit or checkpoint any

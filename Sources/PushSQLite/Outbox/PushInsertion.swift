@@ -58,7 +58,7 @@ struct PushInsertion {
 
     /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts no push if
     /// the device already has one, or has a newer notification with the same collapse key. Also
-    /// inserts none if the user has dismissed the notification.
+    /// inserts no push if the user has dismissed the notification.
     private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
         guard try self.addRecipient(device.user, db), try self.isNewest(for: device, db) else { return }
         let schedule = self.schedule(of: device)
@@ -137,9 +137,9 @@ struct PushInsertion {
         return true
     }
 
-    /// Stores the notification as the device's newest one with its collapse key, and cancels the
-    /// push of the previous one. Returns `false` if the device already has a newer notification
-    /// with this key.
+    /// Stores the notification as the device's newest with its collapse key, and cancels the push
+    /// of the previous notification. Returns `false` if the device already has a newer
+    /// notification with this key.
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(

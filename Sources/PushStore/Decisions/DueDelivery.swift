@@ -157,8 +157,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts of a notification that decide about its pushes. A lease often contains hundreds of
-/// pushes of one notification, so a store decrypts the alert once for all of them.
+/// The facts about a notification that decide what happens to its pushes. A lease often contains
+/// hundreds of pushes of one notification, so a store decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64

@@ -57,8 +57,8 @@ package protocol PostStore: Sendable {
     /// Stores notifications of one sender in their order, in one transaction. Returns an outcome
     /// for each notification. A notification is stored with its recipients and one outbox row for
     /// each device, or it is refused; a refusal does not affect the others. If the id of a
-    /// notification is in use, this one and all later ones get the outcome `idTaken`. The caller
-    /// can then store them again in order.
+    /// notification is in use, this notification and all later notifications get the outcome
+    /// `idTaken`. The caller can then store them again in order.
     ///
     /// If the notification has more than `page` devices, this call stores only the first page of
     /// outbox rows. It also stores a fan-out that inserts the other rows later. If `page` is
