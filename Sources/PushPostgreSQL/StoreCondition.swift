@@ -3,7 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// Tracks whether the store takes writes, and counts for its report. Any thread may use it.
+/// Tracks whether the store accepts writes, and counts events for its report. Any thread may use
+/// this object.
 final class StoreCondition: Sendable {
     private struct State {
         var isFull = false
@@ -14,7 +15,7 @@ final class StoreCondition: Sendable {
     private let mark: (any DatabaseMarkKeeper)?
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state = Mutex(State())
-    /// Transactions that run, or wait for a connection.
+    /// The number of transactions that are running or waiting for a connection.
     let waiting = Atomic(0)
     /// The number of rows that could not be read and were set aside.
     let setAside = Atomic(0)
@@ -27,7 +28,7 @@ final class StoreCondition: Sendable {
     var isFull: Bool { self.state.withLock { $0.isFull } }
     var isClosed: Bool { self.state.withLock { $0.isClosed } }
 
-    /// `false` if the store was closed before.
+    /// Records that the store is being closed; `false` if it was closed before.
     func beginClosing() -> Bool {
         self.state.withLock { state in
             defer { state.isClosed = true }
@@ -35,8 +36,8 @@ final class StoreCondition: Sendable {
         }
     }
 
-    /// Records that a write succeeded, or that the database's disk was full; reports each change
-    /// once.
+    /// Records that a write has succeeded, or that it has failed because the database's disk is
+    /// full. Reports only a change between the two.
     func record(isFull: Bool) {
         let hasChanged = self.state.withLock { state in
             defer { state.isFull = isFull }
@@ -45,7 +46,7 @@ final class StoreCondition: Sendable {
         if hasChanged { self.onEvent(isFull ? .diskFull : .roomAgain) }
     }
 
-    /// Counts a transaction: its callers' writes, and the duration of its commit.
+    /// Counts a transaction: the number of writes in it, and the duration of its commit.
     func recordCommit(of writes: Int, after time: Duration) {
         self.commits.withLock { commits in
             commits.writes += writes
@@ -55,7 +56,7 @@ final class StoreCondition: Sendable {
 
     var committed: StoreReport.Commits { self.commits.withLock { $0 } }
 
-    /// Reports the pool's events about the database's servers.
+    /// Reports an event of the connection pool about the database's servers.
     func record(_ event: ClusterEvent) {
         switch event {
         case .refused(let fault): self.onEvent(.databaseRefused(reason: fault.description))
@@ -64,24 +65,24 @@ final class StoreCondition: Sendable {
         }
     }
 
-    /// Stores the mark of a newer timeline before any write on it is acknowledged. This waits for
-    /// the disk, but only once for each failover.
+    /// Stores the newer timeline in the server's `DatabaseMark` before the store acknowledges any
+    /// write on this timeline. This waits for the disk, but only once for each failover.
     private func keep(_ identity: ClusterIdentity) {
         do {
             try self.mark?.keep(DatabaseMark(identity))
         } catch {
-            // The server still has the identity in memory, until it ends.
+            // Until this process ends, it still has the new timeline in memory.
             self.onEvent(.markNotKept(reason: "\(error)"))
         }
     }
 
-    /// Reports a data key that this server lacks, once.
+    /// Reports once that this server lacks a data key.
     func record(missingKey number: UInt32) {
         let isNew = self.state.withLock { $0.missingKeys.insert(number).inserted }
         if isNew { self.onEvent(.keyMissing(number)) }
     }
 
-    /// Records and reports a row that cannot be read.
+    /// Counts and reports a row that cannot be read.
     func record(_ row: StoreEvent.SetAside) {
         self.setAside.wrappingAdd(1, ordering: .relaxed)
         self.onEvent(.setAside(row))

@@ -13,8 +13,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Runs a command's work, and turns errors that an operator can fix into one line and an exit
-/// code; with `json`, into a problem that scripts can read.
+/// Runs `body`, the work of a command. If an error is one that an operator can fix, prints one
+/// line about it and exits with its code. With `json`, prints a problem that scripts can read.
 ///
 /// A second line, or a member of the problem, names the configuration: a command in the wrong
 /// folder uses another configuration than its user believes.
@@ -35,8 +35,8 @@ package func reportingErrors(
 }
 
 extension CommandProblem {
-    /// Prints the problem to standard error, after all log lines; a failure to print does not
-    /// change the exit code.
+    /// Prints the problem to standard error, after all log lines, and returns the exit code. The
+    /// code stays the same if the problem cannot be printed.
     func report(json: Bool, using configuration: ConfigurationFile? = nil) -> ExitCode {
         LogWriter.standardError.flush(within: .milliseconds(500))
         if json {

@@ -4,7 +4,8 @@ import PushCore
 import PushSenders
 
 extension Configuration.Proxy {
-    /// The proxy; `nil` without a URL. Throws `ConfigurationError` for a URL of another form.
+    /// The proxy; `nil` if no URL is configured. Throws `ConfigurationError` for a URL of another
+    /// form.
     init?(_ section: ConfigurationSection) throws {
         let credentialsFile = try section.string("credentialsFile")
         let includesDeviceHosts = try section.bool("deviceHosts") ?? false
@@ -19,14 +20,14 @@ extension Configuration.Proxy {
 }
 
 extension Configuration {
-    /// The egress of a sender. Throws `ConfigurationError` if the proxy's credentials cannot be
-    /// used.
+    /// The proxy, or none, through which a sender makes its calls. Throws `ConfigurationError` if
+    /// the proxy's credentials cannot be used.
     func egress(of sender: Platform) throws -> Egress {
         try self.directSenders.contains(sender) ? Egress() : self.egress
     }
 
-    /// The egress of all calls that are not direct. Throws `ConfigurationError` if the proxy's
-    /// credentials cannot be used.
+    /// The proxy, or none, of all calls that are not configured as direct. Throws
+    /// `ConfigurationError` if the proxy's credentials cannot be used.
     var egress: Egress {
         get throws {
             guard let proxy else { return Egress() }

@@ -4,7 +4,8 @@ import PushSenders
 import Reactor
 
 extension Doctor {
-    /// Whether the receiver of events is configured well, and can be reached.
+    /// Checks the configuration of the receiver of events and, with `online`, whether the receiver
+    /// can be reached.
     func eventWebhook(on loop: EventLoop, online: Bool) async -> [Finding] {
         guard let webhook = self.configuration.events.webhook else { return [] }
         let subject = "events.webhook"
@@ -21,7 +22,7 @@ extension Doctor {
         }
     }
 
-    /// Whether the files that the collector of spans needs can be used.
+    /// Checks that the files for the collector of spans can be used.
     func tracing(on loop: EventLoop) async -> [Finding] {
         guard let tracing = self.configuration.tracing else { return [] }
         do {

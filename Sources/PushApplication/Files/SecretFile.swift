@@ -1,15 +1,15 @@
 import Foundation
 
-/// A file with credentials that the operator supplies: a sender's, the password of the database,
-/// or the private key of a certificate.
+/// A file with a secret that the operator supplies: a sender's credentials, the database's
+/// password, or a certificate's private key.
 package enum SecretFile {
-    /// Reads the file, which the configuration's `key` names.
+    /// Reads the file, whose path is the value of the configuration's `key`.
     ///
     /// The file's group may read the file, as Debian's group `ssl-cert` reads private keys. Throws
     /// `ConfigurationError` if the file cannot be read, or if all users may read or change it.
     ///
-    /// - Parameter isPublic: Whether a file with that content is no secret, so that all users may
-    ///   read it.
+    /// - Parameter isPublic: Whether a file with the given content is no secret, so that all users
+    ///   may read it.
     package static func text(
         of file: String,
         key: String,
@@ -20,8 +20,8 @@ package enum SecretFile {
             throw ConfigurationError("\(key): \(file) cannot be read: \(String(cString: strerror(errno)))")
         }
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // The check uses the open file: a path may lead through links, whose own modes mean
-        // nothing.
+        // The check uses the open file: the path may lead through links, and a link's own mode
+        // does not protect the file.
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & 0o002 == 0 else { throw self.openToAll(file, key) }
         let text: String

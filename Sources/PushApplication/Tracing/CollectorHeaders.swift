@@ -1,18 +1,19 @@
 import CurlHTTP
 import Foundation
 
-/// The header lines that a hosted collector demands, such as an API key, in the form of
-/// `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs with commas between them, whose values may
-/// have percent escapes. In a file, each pair may have a line of its own.
+/// The header lines that a hosted collector of spans demands, such as an API key. Their form is
+/// that of `OTEL_EXPORTER_OTLP_HEADERS`: `name=value` pairs with commas between them, whose values
+/// may have percent escapes. In a file, line ends may separate the pairs, too.
 enum CollectorHeaders {
     static let form =
         "must have pairs such as api-key=value, with commas between them; %2C is a comma, %25 a percent sign"
-    /// The lines that belong to the exporter.
+    /// The names of header lines that the exporter itself sets.
     private static let own: Set = [
         "connection", "content-encoding", "content-length", "content-type", "expect", "host", "transfer-encoding",
     ]
 
-    /// `nil` for a text of another form. No error quotes it, since it has secrets.
+    /// The header lines; `nil` if the text has another form. No error quotes the text, since it
+    /// contains secrets.
     static func read(_ text: String) -> [OutboundRequest.Header]? {
         var headers: [OutboundRequest.Header] = []
         for pair in text.split(whereSeparator: { $0 == "," || $0.isNewline }) {

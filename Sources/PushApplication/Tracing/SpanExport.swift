@@ -8,15 +8,15 @@ import PushServer
 import Reactor
 import ServiceLifecycle
 
-/// The configured collector of spans, and the service that exports to it.
+/// The configured collector of spans, and the service that exports spans to it.
 struct SpanExport: Sendable {
     let recorder: SpanRecorder
     private let configuration: Configuration.Tracing
     private let client: HTTPClient
     private let document: SpanDocument
 
-    /// Throws `ConfigurationError` if the file with the collector's authorities, or with the
-    /// header lines, cannot be read.
+    /// Throws `ConfigurationError` if the file with the authorities that sign the collector's
+    /// certificate, or the file with the header lines, cannot be read.
     init(_ configuration: Configuration.Tracing, _ recorder: SpanRecorder, on loop: EventLoop) throws {
         self.recorder = recorder
         self.configuration = configuration
@@ -28,7 +28,8 @@ struct SpanExport: Sendable {
         let settings = HTTPClientSettings(
             connectTimeout: .seconds(5),
             caFile: configuration.caFile,
-            // Spans have nothing secret, and collectors are mostly on the same machine.
+            // Plain HTTP is allowed: spans contain no secrets, and most collectors run on the same
+            // machine.
             allowsPlainHTTP: !configuration.url.isSecure,
             addresses: .any
         )
@@ -40,8 +41,8 @@ struct SpanExport: Sendable {
         _ = try self.headers()
     }
 
-    /// The header lines of an export. The file is read for each, so a replaced key is in use at
-    /// once.
+    /// The header lines of an export. Each export reads the file again, so a new API key is in use
+    /// at once.
     private func headers() throws -> [OutboundRequest.Header] {
         guard let file = self.configuration.headersFile else { return self.configuration.headers.exposed }
         let key = "tracing.headersFile"
@@ -53,7 +54,7 @@ struct SpanExport: Sendable {
 
     var sample: MetricSample { MetricSample(.spansDropped, [:], Double(self.recorder.dropped)) }
 
-    /// Call it after the service has ended.
+    /// Closes the client; call this after the service has ended.
     func close() async {
         await self.client.close()
     }
@@ -79,7 +80,8 @@ struct SpanExport: Sendable {
             let response = try await self.client.send(request)
             switch response.status {
             case 200...299: return .accepted
-            // OTLP's specification lists the answers after which a client may send the same again.
+            // OTLP's specification lists these statuses: after them a client may send the same
+            // spans again.
             case let status where [429, 502, 503, 504].contains(status):
                 let delay = RetryAfter.duration(response.header("retry-after"), now: Date())
                 return .unavailable("status \(status)", delay: delay)
@@ -91,15 +93,15 @@ struct SpanExport: Sendable {
     }
 }
 
-/// Exports the queued spans every five seconds, and sooner if there are many; at shutdown it
-/// exports the last ones.
+/// Exports the queued spans every five seconds, and sooner if there are many. At shutdown it
+/// exports the remaining spans.
 ///
-/// While the collector does not answer, it keeps one batch and the recorder's queue; further spans
-/// are dropped and counted.
+/// While the collector does not answer, one batch and the recorder's queue stay in memory. Further
+/// spans are dropped and counted.
 struct SpanExportService: Service {
     enum Answer: Sendable {
         case accepted
-        /// The collector may accept the same spans later, after the delay that it has chosen.
+        /// The collector may accept the same spans after `delay`, if it has named one.
         case unavailable(String, delay: Duration? = nil)
         /// The collector will never accept these spans.
         case refused(String)
@@ -107,7 +109,8 @@ struct SpanExportService: Service {
 
     private static let interval = Duration.seconds(5)
     private static let longestDelay = Duration.seconds(60)
-    /// At shutdown no export begins later: a slow collector must not keep the next server waiting.
+    /// After this time at shutdown, no further export begins: a slow collector must not delay the
+    /// start of the next server.
     private static let lastExports = Duration.seconds(2)
 
     let recorder: SpanRecorder
@@ -132,7 +135,8 @@ struct SpanExportService: Service {
                 if isLast { return self.recorder.countDropped(batch.count) }
                 let backoff = min(Self.interval * (1 << min(failures, 4)), Self.longestDelay)
                 await self.wait(max(backoff, delay ?? backoff), wakesEarly: failures == 0)
-                // The collector has chosen when it takes the next export, so this one is lost.
+                // The collector has named a time for the next export, but this process ends
+                // earlier. So these spans are lost.
                 if delay != nil, Self.isEnding { return self.recorder.countDropped(batch.count) }
             }
         }
@@ -140,7 +144,8 @@ struct SpanExportService: Service {
 
     private static var isEnding: Bool { Task.isShuttingDownGracefully || Task.isCancelled }
 
-    /// Waits until shutdown at most; a full batch ends the wait early if that is allowed.
+    /// Waits for `duration`, or until shutdown begins. With `wakesEarly`, a full batch also ends
+    /// the wait.
     private func wait(_ duration: Duration, wakesEarly: Bool) async {
         let end = ContinuousClock.now + duration
         repeat {
@@ -148,7 +153,7 @@ struct SpanExportService: Service {
         } while !wakesEarly && ContinuousClock.now < end && !Self.isEnding
     }
 
-    /// Empties the batch, unless it is to be sent again.
+    /// Empties the batch, unless the same spans must be sent again.
     private func note(_ answer: Answer, of batch: inout [Span], _ failures: inout Int) {
         switch answer {
         case .accepted:

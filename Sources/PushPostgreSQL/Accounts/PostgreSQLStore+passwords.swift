@@ -29,7 +29,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Sessions that began with the old password end; tokens from an administrator stay.
+    /// Stores the new password. The new `password_number` ends all sessions that began with the
+    /// old password; tokens that an administrator issued remain valid.
     private static let newPassword = """
         update account set password = $1, password_number = password_number + 1, version = version + 1
         where id = $2 and password_number = $3 returning id

@@ -4,11 +4,11 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Deletes devices, and claims of handles that are not confirmed yet, with all their rows.
-    /// Also deletes the claims that belong to these devices. Returns whether any of the devices
-    /// and claims existed.
+    /// Deletes devices, and claims to handles that are not confirmed yet, with all their rows.
+    /// Also deletes the claims that belong to these devices. Returns whether any of them existed.
     ///
-    /// Cancels their pushes at the database's time, because not all callers have a time.
+    /// Their pushes are cancelled with the database's time, since some callers do not know the
+    /// time.
     @discardableResult
     static func delete(_ tx: WriteTransaction, devices: [Int64]) async throws -> Bool {
         if devices.isEmpty { return false }
@@ -38,8 +38,8 @@ extension PostgreSQLStore {
         delete from device where number = any($1::bigint[])
         """
 
-    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved` is the
-    /// platform on which another account has registered the handle, if any.
+    /// Retires devices of one user, cancels their pushes, and deletes their claims to handles. If
+    /// another account has registered the handle, `moved` is the platform of that registration.
     static func retire(
         _ tx: WriteTransaction,
         devices: [Int64],
@@ -77,8 +77,8 @@ extension PostgreSQLStore {
         from old where d.number = old.number returning d.number, old.platform
         """
 
-    /// Deletes the tags of retired devices; returns their claims, and the user's oldest
-    /// tombstones.
+    /// Deletes the tags of retired devices. Returns the devices' claims, and those of the user's
+    /// oldest retired devices that exceed the maximum; the caller deletes them.
     static let endTags = """
         with tags as (delete from device_tag where device = any($1::bigint[])),
         old as (

@@ -4,9 +4,9 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Retires the devices of a user that were last registered with the given sessions, which the
-    /// caller ends. Adds each device to the audit, with the actor of `record`. The user must be
-    /// locked.
+    /// Retires those devices of a user that were last registered with one of `sessions`; the
+    /// caller ends these sessions. Adds a record for each device to the audit, with the actor of
+    /// `record`. The caller must have locked the user.
     static func retireDevices(
         _ tx: WriteTransaction,
         ofUser user: Int64,
@@ -19,15 +19,16 @@ extension PostgreSQLStore {
         try await Self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, tx, now: now)
     }
 
-    /// If a server of an older version registers a device again, the device's row keeps the name
-    /// of the old session. But `registered_at` changes.
+    /// Compares `session_at` with `registered_at`, because of servers of an older version. If such
+    /// a server registers a device again, it keeps the name of the old session in the row, but
+    /// changes `registered_at`.
     static let devicesOfSessions = """
         \(EndingDevice.select)
         where user_id = $1 and session = any($2::text[]) and session_at = registered_at and handle is not null
         order by number for update
         """
 
-    /// Writes the end of devices. The user must be locked.
+    /// Writes the end of devices. The caller must have locked the user.
     static func write(_ ends: DeviceEnds, ofUser user: Int64, _ tx: WriteTransaction, now: Date) async throws {
         for group in ends.retired {
             try await Self.retire(tx, devices: group.devices, ofUser: user, reason: group.reason, now: now)

@@ -2,13 +2,14 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// The row of the table `move`: which database was moved here, and whether the move is complete.
+/// The row of the table `move`. It says which database was moved into this database, and whether
+/// the move is complete.
 struct MoveMark {
-    /// Identifies the database that was moved here.
+    /// Identifies the database that the data comes from.
     let source: Data
     let isFinished: Bool
 
-    /// Reads the row; `nil` if it does not exist, also in a database without tables.
+    /// Reads the row of `move`. `nil` if the database has no such row, or no tables yet.
     init?(_ connection: BlockingConnection) throws {
         let isThere = try connection.query("select to_regclass('move') is not null")
         guard try isThere[0].boolean(0) else { return nil }
@@ -19,8 +20,8 @@ struct MoveMark {
         self.isFinished = !row.isNull(1)
     }
 
-    /// Throws `StoreError` if a move has not finished. The caller must have called
-    /// `Schema.holdMigrations`: until the transaction ends, no move begins.
+    /// Throws `StoreError` if a move into this database has not finished. The caller must first
+    /// have called `Schema.holdMigrations`, so that no move begins before the transaction ends.
     static func refuseUnfinished(_ connection: BlockingConnection, _ address: DatabaseAddress) throws {
         guard let mark = try MoveMark(connection), !mark.isFinished else { return }
         throw StoreError.cannotOpen(
@@ -29,7 +30,7 @@ struct MoveMark {
         )
     }
 
-    /// Marks the database as the target of a move that begins.
+    /// Marks the database as the target of a move that has begun.
     static let begin = "insert into move (id, source, begun_at) values (1, $1, $2)"
 
     /// Marks the move as finished.

@@ -4,8 +4,8 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLPlace {
-    /// Connects to the database, as the target of a move. Blocks until the database answers.
-    /// Throws `StoreError`.
+    /// Connects to the database into which a store will be moved. Blocks until the database
+    /// answers. Throws `StoreError`.
     package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
         do {
             return PostgreSQLMoveTarget(try self.connect(), place: self.description)
@@ -15,8 +15,8 @@ extension PostgreSQLPlace {
     }
 }
 
-/// A database that a store is moved into. Its functions block until the database answers,
-/// and throw `StoreError` if the database fails.
+/// A database into which a store is moved. All functions block until the database answers, and
+/// throw `StoreError` if the database fails.
 package struct PostgreSQLMoveTarget: MoveTarget {
     package let place: String
     private let connection: BlockingConnection
@@ -36,7 +36,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         try self.failing {
             try Schema.prepare(self.connection, Migration.allPostgreSQL)
             return try self.connection.transaction {
-                // A server that starts now waits for the end of this transaction, and then finds
+                // If a server starts now, it waits for the end of this transaction, and then finds
                 // the row of `move`.
                 _ = try self.connection.query(Schema.schemaLock)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {
@@ -132,8 +132,8 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     package func finish(now: Date) throws {
         try self.failing {
-            // Updates the planner's statistics. Otherwise the first queries are slow, until
-            // autovacuum has analyzed the tables.
+            // Updates the planner's statistics. Otherwise queries would be slow until autovacuum
+            // analyzes the tables.
             try self.connection.execute("analyze")
             _ = try self.connection.query(MoveMark.finish, now.milliseconds)
         }
@@ -141,10 +141,10 @@ package struct PostgreSQLMoveTarget: MoveTarget {
 
     // MARK: - Private
 
-    /// The number of rows that one statement deletes.
+    /// The maximum number of rows that one statement deletes.
     private static let clearedRows: Int64 = 10_000
 
-    /// The servers and commands that have the database open.
+    /// Selects the servers and commands that have the database open.
     private static let servers = """
         select name from node
         where not is_fenced and until > \(DatabaseClock.now) order by number limit 1
@@ -154,7 +154,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
         MoveFailure("nothing was moved to \(self.place): \(reason)")
     }
 
-    /// Turns errors of the database into `StoreError`.
+    /// Converts errors of the database to `StoreError`.
     private func failing<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

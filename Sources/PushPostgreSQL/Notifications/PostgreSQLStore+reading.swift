@@ -14,7 +14,8 @@ extension PostgreSQLStore {
         try await self.write { tx in
             let old = try await Self.marks(tx, [id.rawValue], of: user, now: now)[id.rawValue]
             if let outcome = mark.outcome(replacing: old, ifStill: expected) { return outcome }
-            // From here on no other transaction changes the user's notifications.
+            // After this lock, no other transaction changes the user's notifications until the
+            // commit.
             let numbers = try await tx.changes(ofUsers: [user])
             let marked = try await Self.mark(tx, [id.rawValue], as: mark, by: user, from: numbers, now: now)
             if marked.contains(id.rawValue) { return .marked }
@@ -39,7 +40,7 @@ extension PostgreSQLStore {
                 let marked = try await Self.mark(tx, unread, as: .read, by: user, from: first, now: now)
                 hasChanged = !marked.isEmpty
                 read.formUnion(marked)
-                // Another transaction may have marked some of them meanwhile.
+                // Another transaction may have marked some of these notifications meanwhile.
                 let present = try await Self.marks(tx, unread.filter { !read.contains($0) }, of: user, now: now)
                 read.formUnion(present.filter { $0.value == .read }.keys)
             }
@@ -49,10 +50,10 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The marks of the notifications that the user can see.
+    /// The user's marks (read or unread) of those notifications that the user can see.
     ///
-    /// Looks up the row of this user for each notification. The user may have very many other
-    /// notifications, which the query must not read.
+    /// Looks up this user's row for each notification. The user may have very many other
+    /// notifications, and the query must not read them.
     private static func marks(
         _ tx: WriteTransaction,
         _ ids: [Int64],
@@ -74,10 +75,10 @@ extension PostgreSQLStore {
         return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
     }
 
-    /// Sets the mark of the visible notifications that do not have the mark yet; returns these
-    /// notifications.
+    /// Marks the user's visible notifications as read or unread. Returns the notifications that
+    /// were not already marked in this way.
     ///
-    /// Their change numbers begin with the number that was drawn for the user.
+    /// `numbers` has the first of the change numbers that were drawn for the user.
     private static func mark(
         _ tx: WriteTransaction,
         _ ids: [Int64],

@@ -2,15 +2,16 @@ internal import PostgreSQL
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Subtracts erased notifications and payloads from their senders' usage.
+    /// Subtracts erased notifications and payloads from the stored amounts of their senders.
     ///
-    /// Must come after all other statements: a sender's posts wait for this row.
+    /// This must be the transaction's last statement: all posts of a sender wait for its row of
+    /// `usage`.
     static func subtract(_ tx: WriteTransaction, _ erased: [Int64: Usage]) async throws {
         let senders = erased.keys.sorted()
         if senders.isEmpty { return }
         if senders.count > 1 {
-            // The rows are locked by a statement of their own, because the update itself may lock
-            // them in any order.
+            // A separate statement locks the rows, because the update itself might lock them in
+            // any order.
             _ = try await tx.query(
                 "select user_id from usage where user_id = any($1::int8[]) order by user_id for no key update",
                 senders

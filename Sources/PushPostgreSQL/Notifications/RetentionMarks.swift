@@ -1,37 +1,39 @@
 internal import Synchronization
 
-/// The times from which each search for expired rows starts.
+/// The times where the searches for expired rows start.
 ///
 /// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
-/// Each search from the head of the index would scan all of them. So a search after a slow one
-/// starts at the first row that the slow one found. It returns to the index's start only
-/// occasionally, for rows that another server had locked, or that were inserted late. Any thread
-/// may use it.
+/// A search from the beginning of the index would scan all these entries each time. So after a
+/// slow search, later searches start at the first row that the slow one found. Only occasionally
+/// does a search start at the beginning again, for rows that another server had locked or that
+/// were inserted late. Any thread may use this object.
 final class RetentionMarks: Sendable {
-    /// The rows to search by their time.
+    /// The kinds of rows that are searched by their time.
     enum Kind: Hashable {
         case notifications, idempotencyKeys
     }
 
     struct Search: Sendable {
         fileprivate let kind: Kind
-        /// The first time, in milliseconds; `Int64.min`: the start.
+        /// The time, in milliseconds, where the search starts; `Int64.min`: the beginning of the
+        /// index.
         let start: Int64
         fileprivate let began: ContinuousClock.Instant
     }
 
     private struct Mark {
         var start: Int64
-        /// The time when a search last began at the start.
+        /// The time when a search last started at the beginning of the index.
         var since: ContinuousClock.Instant
-        /// The delay before the next search from the start.
+        /// The delay before the next search from the beginning of the index.
         var delay: Duration
     }
 
-    /// The duration from which a search counts as slow.
+    /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(600)
-    /// How far before now a search starts after a search that timed out, in milliseconds.
+    /// After a search has timed out, the next search starts this number of milliseconds before the
+    /// present.
     private static let reach: Int64 = 3_600_000
 
     private let marks = Mutex([Kind: Mark]())
@@ -41,7 +43,7 @@ final class RetentionMarks: Sendable {
         return Search(kind: kind, start: mark?.start ?? .min, began: now)
     }
 
-    /// Ends a search that has found `first`, in milliseconds.
+    /// Ends a search. `first` is the time of the first row that it found, in milliseconds.
     func end(_ search: Search, first: Int64?, at now: ContinuousClock.Instant) {
         self.marks.withLock { marks in
             if search.start > .min {
@@ -55,7 +57,7 @@ final class RetentionMarks: Sendable {
         }
     }
 
-    /// Ends a search at the time `date`, in milliseconds, that has timed out.
+    /// Ends a search that has timed out. `date` is its time, in milliseconds.
     func fail(_ search: Search, date: Int64) {
         self.marks.withLock { marks in
             let start = max(marks[search.kind]?.start ?? .min, date - Self.reach)

@@ -14,7 +14,8 @@ extension ClusterIdentity {
 }
 
 extension StoreError {
-    /// `kept`: the place of the mark that contradicts the server.
+    /// The error for a server that contradicts the stored `DatabaseMark`. `place` is where that
+    /// mark is stored.
     static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
         .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
     }

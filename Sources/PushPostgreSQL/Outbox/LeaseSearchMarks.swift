@@ -2,24 +2,25 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The times, called marks, from which the searches for due pushes of each queue start.
+/// Marks for the searches for due pushes: for each queue, the time where a search starts.
 ///
 /// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
-/// Each search from the head of the index would scan all of them. So the search after a full lease
-/// starts at the oldest push of that lease, and every two seconds at the index's start again.
+/// A search from the beginning of the index would scan all these entries each time. So after a
+/// lease that was full, the next search starts at the oldest push of that lease. Every two
+/// seconds, a search starts at the beginning again.
 ///
-/// A slow search from the start delays the next one from there by twenty times its duration, at
-/// most half a minute. A push inserted below the mark waits until then. Pushes that a dead server
-/// had leased may be due below the mark; the marks are then dropped.
+/// If a search from the beginning was slow, the next one comes later: after twenty times its
+/// duration, or half a minute at most. A push that was inserted below the mark waits until then.
+/// Pushes that a dead server had leased may be due below the marks, so all marks are then dropped.
 final class LeaseSearchMarks: Sendable {
     /// One search for due pushes.
     struct Search: Sendable {
-        /// The time from which the search starts; `Int64.min`: the index's start.
+        /// The time from which the search starts; `Int64.min`: the beginning of the index.
         let start: Int64
-        /// Whether a search that finds too few pushes continues below its start.
+        /// Whether the search continues below its start if it finds too few pushes.
         let mayContinueBelow: Bool
         fileprivate let began: ContinuousClock.Instant
-        /// The number of times that all marks had been dropped.
+        /// The number of times that all marks had been dropped before the search began.
         fileprivate let era: Int
     }
 
@@ -30,18 +31,18 @@ final class LeaseSearchMarks: Sendable {
 
     private struct Mark {
         var dueAt: Int64
-        /// The time when a search last began at the start.
+        /// The time when a search last started at the beginning of the index.
         var since: ContinuousClock.Instant
-        /// The delay before the next search from the start.
+        /// The delay before the next search from the beginning of the index.
         var delay: Duration
     }
 
     private static let lifetime = Duration.seconds(2)
-    /// The duration from which a search counts as slow.
+    /// The minimum duration of a search that counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(30)
-    /// The margin for pushes that other transactions are about to commit, in milliseconds: they
-    /// may be due earlier than now.
+    /// After a slow search that found too few pushes, the mark is the present minus this number of
+    /// milliseconds. Other transactions may be about to commit pushes that became due earlier.
     private static let commitMargin: Int64 = 1000
 
     private struct State {
@@ -49,11 +50,11 @@ final class LeaseSearchMarks: Sendable {
         var era = 0
     }
 
-    /// Several lanes lease at the same time.
+    /// A lock protects the marks, since several lanes lease at the same time.
     private let state = Mutex(State())
 
-    /// Makes the next search of each queue begin at the start; searches that run now leave no
-    /// mark.
+    /// Makes the next search of each queue start at the beginning. Searches that are now running
+    /// set no mark at their end.
     func forgetAll() {
         self.state.withLock { state in
             state.marks = [:]
@@ -61,7 +62,7 @@ final class LeaseSearchMarks: Sendable {
         }
     }
 
-    /// Begins the search of a lease.
+    /// Begins a search for pushes to lease.
     func beginLease(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.mark(lane, queue)
         guard let mark else { return Search(start: .min, mayContinueBelow: false, began: now, era: era) }
@@ -72,19 +73,19 @@ final class LeaseSearchMarks: Sendable {
         return Search(start: mark.dueAt, mayContinueBelow: age >= mark.delay, began: now, era: era)
     }
 
-    /// Begins the search for the time when the next push is due. It begins at the index's start,
-    /// or at the mark if the last search from the start was slow.
+    /// Begins a search for the time when the next push is due. It starts at the beginning of the
+    /// index, or at the mark if the last search from the beginning was slow.
     func beginPoll(in lane: Lane, _ queue: Queue, at now: ContinuousClock.Instant) -> Search {
         let (mark, era) = self.mark(lane, queue)
         let start = mark.flatMap { now - $0.since < $0.delay ? $0.dueAt : nil }
         return Search(start: start ?? .min, mayContinueBelow: false, began: now, era: era)
     }
 
-    /// Ends the search of a lease.
+    /// Ends a search for pushes to lease.
     ///
     /// - Parameters:
     ///   - first: The time of the oldest push if the lease was full, `nil` otherwise.
-    ///   - continuedBelow: Whether it continued below its start.
+    ///   - continuedBelow: Whether the search continued below its start.
     ///   - date: The time of the lease, in milliseconds.
     func endLease(
         _ search: Search,
@@ -112,7 +113,7 @@ final class LeaseSearchMarks: Sendable {
         }
     }
 
-    /// Ends a search for the next due time, which has found `first`.
+    /// Ends a search for the time when the next push is due; `first` is that time.
     func endPoll(_ search: Search, in lane: Lane, _ queue: Queue, first: Int64?, at now: ContinuousClock.Instant) {
         guard search.start == .min else { return }
         self.state.withLock { state in

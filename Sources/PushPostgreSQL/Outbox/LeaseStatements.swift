@@ -1,16 +1,17 @@
 internal import PushStore
 
-/// The statements that find and lock due pushes of a lane.
+/// The statements that find and lock the due pushes of a lane.
 struct LeaseStatements {
-    /// Selects the pushes of the lane `$1` and the queue `$2` that became due between the mark
-    /// `$4` and now, `$3`; at most `$5`.
+    /// Selects pushes of the lane `$1` and the queue `$2` that became due between the time `$4` (a
+    /// `LeaseSearchMarks` mark) and the time `$3`; at most `$5` pushes.
     let above: String
-    /// Selects the pushes of the lane and the queue that became due before the mark.
+    /// Selects pushes of the lane and the queue that became due before the time `$4`.
     let below: String
-    /// The push of the notification `$1` to the device `$2`, if it is in the lane `$3` and due at
-    /// `$4`.
+    /// Selects the push of the notification `$1` to the device `$2`, if it is in the lane `$3` and
+    /// due at the time `$4`.
     let one: String
-    /// Whether the last parameter is the server that must have the devices' streams.
+    /// Whether only pushes are selected whose device has its event stream at one server. The last
+    /// parameter is the number of this server.
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
@@ -19,8 +20,8 @@ struct LeaseStatements {
 
     private init(areOfHolder: Bool) {
         self.areOfHolder = areOfHolder
-        // A push that was withdrawn while it was being sent is only settled, which any server can
-        // do.
+        // Any server may select a push that was withdrawn while it was being sent: such a push is
+        // not sent, but only settled.
         func condition(_ value: String) -> String {
             areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
         }

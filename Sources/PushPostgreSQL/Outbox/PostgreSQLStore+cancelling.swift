@@ -5,14 +5,15 @@ internal import PushStore
 
 /// Cancels pushes that are not needed any more.
 ///
-/// A push that is being sent cannot be cancelled. It is withdrawn instead: it is not retried, and
-/// the provider's answer decides how it counts.
+/// A push that is being sent cannot be cancelled; it is withdrawn instead. A withdrawn push is not
+/// retried, and the provider's answer decides whether it counts as accepted.
 extension PostgreSQLStore {
-    /// Cancels pushes of a notification, including parked ones, in the order of their devices.
-    /// The cancelled pushes are those to `devices`, or, if this is `nil`, all; at most `limit`.
+    /// Cancels pushes of a notification in the order of their devices, at most `limit`, including
+    /// pushes that wait for a device to connect. If `devices` is `nil`, cancels the pushes to all
+    /// devices.
     ///
-    /// Returns the devices whose pushes were cancelled or withdrawn. If these are fewer than
-    /// `limit`, no others remain.
+    /// Returns the devices whose pushes were cancelled or withdrawn. If there are fewer than
+    /// `limit`, no pushes remain.
     static func cancel(
         _ tx: WriteTransaction,
         notification: Int64,
@@ -33,17 +34,17 @@ extension PostgreSQLStore {
         return pushes.map(\.push.device)
     }
 
-    /// Cancels those of the pushes that are in the outbox, and changes no others.
+    /// Cancels those of these pushes that are in the outbox. Other pushes stay as they are.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
         try await Self.cancel(tx, try Self.locked(rows), reason: reason, now: now)
     }
 
-    /// Cancels all pushes to devices that get no more, including parked ones; withdraws those that
-    /// are being sent.
+    /// Cancels all pushes to these devices, including pushes that wait for a device to connect.
+    /// Withdraws pushes that are being sent.
     ///
-    /// This function is for retired devices, whose rows remain.
+    /// This function is for retired devices, which get no more pushes, but whose rows remain.
     static func cancelPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],
@@ -55,11 +56,11 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Settles all pushes to devices, including parked ones and those that are being sent. The
-    /// provider's answer to a push that is being sent then changes nothing.
+    /// Settles all pushes to these devices, including pushes that wait for a device to connect or
+    /// are being sent. A provider's later answer then changes nothing.
     ///
-    /// This function is for deleted devices. The caller must delete their rows of `device_push`
-    /// afterwards, because an answer that is stored just before adds one.
+    /// This function is for deleted devices. Afterwards the caller must delete their rows of
+    /// `device_push`: an answer that is stored just before may have added such a row.
     static func endPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],
@@ -101,7 +102,8 @@ extension PostgreSQLStore {
         select notification_id, device, owner is not null from push
         where notification_id = $1 and device = any($2::int8[]) order by device limit $3::int8 for update
         """
-    /// Skips pushes that are already withdrawn, so that each call finds others.
+    /// Locks the pushes of a notification. Skips pushes that are already withdrawn, so that each
+    /// call finds other pushes.
     static let lockAll = """
         select notification_id, device, owner is not null from push
         where \(DuePush.byNotification.rows(of: "$1", after: "0")) and (owner is null or not is_withdrawn)

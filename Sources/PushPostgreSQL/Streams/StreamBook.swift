@@ -1,12 +1,12 @@
 internal import PushCore
 internal import Synchronization
 
-/// The devices whose last event stream at this server has ended, but whose row in `stream` still
+/// The devices whose last event stream at this server has ended, but whose row of `stream` still
 /// exists.
 final class StreamBook: Sendable {
-    /// Streams end on many threads, and one task processes them.
+    /// A lock protects the devices: streams end on many threads, and one task processes them.
     private let silent = Mutex(Set<DeviceHandle>())
-    /// Set when there are devices to take.
+    /// Set when there are devices to process.
     let signal = Signal()
 
     func record(_ devices: [DeviceHandle]) {

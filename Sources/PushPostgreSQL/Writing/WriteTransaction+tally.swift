@@ -2,7 +2,7 @@ internal import PostgreSQL
 internal import PushStore
 
 extension TallyCount {
-    /// Adds the counts to the rows of one writer; `nil` if there are none.
+    /// Adds the counted pushes to one writer's rows of the tally; `nil` if nothing was counted.
     func addition(to writer: Int64) throws -> Statement? {
         let counts = self.counts.sorted { left, right in
             (left.key.lane, left.key.state.rawValue) < (right.key.lane, right.key.state.rawValue)

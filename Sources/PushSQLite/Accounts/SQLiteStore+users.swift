@@ -13,8 +13,8 @@ extension SQLiteStore {
         now: Date
     ) async throws -> Bool {
         try await self.write(by: record) { [sealing] db in
-            // The id is read first, because the name is encrypted for it; there is no other
-            // writer.
+            // The id is read before the insert, because the encryption of the name is bound to it.
+            // No other process can insert a user meanwhile.
             let last = try db.first("select seq from sqlite_sequence where name = 'user'") { $0.integer(0) }
             let id = (last ?? 0) + 1
             let sealed = try sealing.seal(name.description, in: .username(id))
@@ -82,7 +82,7 @@ extension SQLiteStore {
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
         let (user, change) = (plan.user, plan.change)
-        // The query needs the sessions that are deleted below.
+        // This query must come first: it needs the sessions that the next statement deletes.
         let devices =
             try plan.retiresDevices ? db.all(prepared: Self.devicesOfSessions, user, decode: EndingDevice.init) : []
         if plan.endsSessions { try db.run("delete from token where is_session and user_id = \(user)") }

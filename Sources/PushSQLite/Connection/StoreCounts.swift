@@ -2,21 +2,21 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The store's counts since the start. Any thread may use them.
+/// Numbers that the store has counted since its start. Any thread may use them.
 final class StoreCounts: Sendable {
     /// The number of rows that could not be read and were set aside.
     let setAside = Atomic(0)
     /// The number of transactions that were rolled back and repeated.
     let repeated = Atomic(0)
     let checkpointFailures = Atomic(0)
-    /// Transactions that erased data, which must be wiped.
+    /// The number of transactions that have erased data, which must then be wiped.
     let erasures = Atomic(0)
     private let commits = Mutex(StoreReport.Commits(writes: 0, times: TimeHistogram()))
-    /// The pages of the file, and the free ones among them, at the last check.
+    /// The number of pages in the file, and the number of free pages, at the last check.
     private let pages = Atomic(0)
     private let free = Atomic(0)
 
-    /// Counts a transaction: the writes in it, and how long its commit took.
+    /// Counts a transaction: the number of writes in it, and the duration of its commit.
     func recordCommit(of writes: Int, after time: Duration) {
         self.commits.withLock { commits in
             commits.writes += writes
@@ -31,7 +31,7 @@ final class StoreCounts: Sendable {
         self.free.store(space.free, ordering: .relaxed)
     }
 
-    /// `nil` before the first check.
+    /// The size of the file; `nil` before the first check.
     var file: StoreReport.File? {
         let pages = self.pages.load(ordering: .relaxed)
         if pages == 0 { return nil }

@@ -2,7 +2,7 @@ internal import Glibc
 internal import PushStore
 internal import Synchronization
 
-/// Whether the disk is full; reports each change once.
+/// Whether the disk is full. Each change is reported once.
 final class DiskSpace: Sendable {
     private let isUsedUp = Atomic(false)
     private let onEvent: @Sendable (StoreEvent) -> Void
@@ -13,7 +13,7 @@ final class DiskSpace: Sendable {
 
     var isFull: Bool { self.isUsedUp.load(ordering: .relaxed) }
 
-    /// Records whether the disk is full; returns whether that has changed.
+    /// Records whether the disk is full. Returns whether this has changed.
     @discardableResult
     func record(isFull: Bool) -> Bool {
         guard self.isUsedUp.exchange(isFull, ordering: .relaxed) != isFull else { return false }
@@ -21,8 +21,8 @@ final class DiskSpace: Sendable {
         return true
     }
 
-    /// Whether there is room for a mebibyte next to this file; a transaction of many posts may
-    /// take that much in the log.
+    /// Whether the disk has room for a mebibyte next to this file. A transaction with many posts
+    /// may need that much in the log.
     ///
     /// Returns `true` if the file system does not report its free space.
     static func hasRoom(beside path: String) -> Bool {

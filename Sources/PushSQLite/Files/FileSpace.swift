@@ -1,21 +1,21 @@
 internal import SQLite
 
-/// The pages of the database's file, and the free ones among them.
+/// The number of pages in the database's file, and the number of free pages.
 struct FileSpace: Sendable, Equatable {
-    /// The number of free pages that always stay: 4 MiB.
+    /// The minimum number of free pages that stay in the file: 4 MiB.
     private static let least = 1024
 
     let pages: Int
     let free: Int
-    /// Whether the file can shrink in steps. With `auto_vacuum` it can, since SQLite then knows
-    /// which page refers to each page.
+    /// Whether the file can be shortened step by step. This needs `auto_vacuum`: SQLite then knows
+    /// for each page which other page refers to it.
     let canShrink: Bool
 
     init(pages: Int, free: Int, canShrink: Bool) {
         (self.pages, self.free, self.canShrink) = (pages, free, canShrink)
     }
 
-    /// Reads the counts, as the connection sees them, the log included. Throws `DatabaseError`.
+    /// Reads these numbers as the connection sees them, including the log. Throws `DatabaseError`.
     init(_ db: Database) throws {
         self.init(
             pages: try Self.value("page_count", db),
@@ -24,21 +24,21 @@ struct FileSpace: Sendable, Equatable {
         )
     }
 
-    /// The value of a pragma.
+    /// The value of the pragma with this name.
     static func value(_ name: String, _ db: Database) throws -> Int {
         try db.first("pragma \(sql: name)") { Int($0.integer(0)) } ?? 0
     }
 
-    /// The value of `pragma auto_vacuum` with which a file shrinks on request.
+    /// The value of `pragma auto_vacuum` for a file that is shortened on request.
     static let incremental = 2
 
-    /// The pages that the next posts will use again: an eighth of the pages in use.
+    /// The number of free pages that the next posts will use: an eighth of the pages in use.
     private var reserve: Int { max(Self.least, (self.pages - self.free) / 8) }
 
-    /// Whether shrinking begins. The threshold is twice the reserve, so that a file whose use
-    /// varies keeps its length.
+    /// Whether it is worthwhile to begin shortening. The threshold is twice the reserve, so that
+    /// the length of the file stays the same if its use varies.
     var isWorthShrinking: Bool { self.canShrink && self.free > 2 * self.reserve }
 
-    /// Whether shrinking that has begun continues.
+    /// Whether shortening, once it has begun, should continue.
     var hasExcess: Bool { self.canShrink && self.free > self.reserve }
 }

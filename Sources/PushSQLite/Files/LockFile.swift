@@ -3,19 +3,19 @@ internal import Glibc
 internal import PushStore
 internal import Synchronization
 
-/// The right to write a database, held by at most one process.
+/// The exclusive right to write a database, which only one process can have.
 ///
-/// The lock is on a file of its own, `<database>.lock`: closing any descriptor of the database
-/// itself would drop the locks of SQLite. The lock ends with the process, however that ends. While
-/// no process holds it, the file has a stamp of the database's state, if the database was closed
-/// in order.
+/// The lock is on a separate file, `<database>.lock`. On the database's own file, it would not
+/// work: closing any descriptor of that file drops the locks of SQLite. The lock ends with the
+/// process, even if the process is killed. If a process has closed the database properly, the lock
+/// file then contains a stamp of the database's state.
 final class LockFile: Sendable {
-    /// The stamp of a restore that has not finished.
+    /// The stamp that means that a restore has not finished.
     static let restoring = "restoring"
     private static let longestStamp = 200
 
     private let descriptor: Mutex<Int32?>
-    /// The stamp of the last process; `nil` if it left none.
+    /// The stamp that the last process has left; `nil` if it has left none.
     let lastStamp: String?
 
     init(forDatabase path: String) throws(StoreError) {
@@ -28,8 +28,8 @@ final class LockFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-        // The stamp is removed from the disk before the first write to the database, after which
-        // it would be wrong.
+        // Before the first write to the database, the stamp is removed from the disk: after the
+        // write it would be wrong.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)
@@ -42,8 +42,8 @@ final class LockFile: Sendable {
         self.release()
     }
 
-    /// Leaves a stamp for the next process. Without one, that process assumes that the database
-    /// was not closed.
+    /// Writes a stamp for the next process. Without a stamp, the next process assumes that the
+    /// database was not closed properly.
     func leave(_ stamp: String) {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         let bytes = Array(stamp.utf8)
@@ -51,19 +51,19 @@ final class LockFile: Sendable {
         fsync(descriptor)
     }
 
-    /// Removes the stamp.
+    /// Removes the stamp from the file.
     func clear() {
         guard let descriptor = self.descriptor.withLock({ $0 }) else { return }
         ftruncate(descriptor, 0)
         fsync(descriptor)
     }
 
-    /// Releases the lock, so that another process, or this one, can open the database. Further
-    /// calls do nothing.
+    /// Releases the lock, so that this or another process can open the database. Further calls do
+    /// nothing.
     func release() {
         guard let descriptor = self.descriptor.withLock({ $0.take() }) else { return }
-        // Closing is not enough: a forked child that has not called exec yet has the descriptor
-        // too, flock(2).
+        // Closing alone does not release the lock (flock(2)): a forked child that has not yet
+        // called exec has the descriptor, too.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -5,13 +5,13 @@ internal import SQLite
 internal import Synchronization
 
 extension DataKeyEntry {
-    /// All keys in use, oldest first.
+    /// Selects all keys in use, the oldest first.
     static func fetchAll(_ db: Database) throws -> [DataKeyEntry] {
         try db.all(prepared: Self.all) { try DataKeyEntry($0) }.compactMap { $0 }
     }
 
-    /// Stores the first key as one in use. The row must be on the disk before anything is
-    /// encrypted with the key.
+    /// Marks the keyring's first key as in use. The row must be on the disk before any value is
+    /// encrypted with this key.
     static func record(_ db: Database, _ keyring: Keyring, now: Date) throws {
         guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
         try db.run(

@@ -24,8 +24,8 @@ extension SQLiteStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.writer.write(.housekeeping) { db in
-            // If the keyring was replaced meanwhile, the pass for the new keyring decides which
-            // keys are unused.
+            // If the keyring was replaced during this pass, this pass deletes no key; the pass for
+            // the new keyring does.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {
                 try db.run("delete from data_key where number = \(Int64(number))")

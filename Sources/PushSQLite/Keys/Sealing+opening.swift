@@ -4,10 +4,10 @@ internal import PushStore
 internal import SQLite
 
 extension Sealing {
-    /// Stores the keyring's first key as one in use, and reads the database's secret, or creates
-    /// it at the first start.
+    /// Marks the keyring's first key as in use, and reads the database's secret. The first start
+    /// creates this secret.
     ///
-    /// Throws `StoreError.wrongKeyring` if a key in use is not in the keyring.
+    /// Throws `StoreError.wrongKeyring` if the keyring lacks a key that is in use.
     init(_ db: Database, _ keyring: Keyring, now: Date) throws {
         try DataKeyEntry.fetchAll(db).check(keyring)
         try DataKeyEntry.record(db, keyring, now: now)

@@ -1,9 +1,9 @@
 internal import PushStore
 
 extension MovedTable {
-    /// The statement that selects the table's rows, in PostgreSQL's form, in the order of its key;
-    /// `nil` for the tables whose rows the source computes. `:reserved` is greater than all
-    /// numbers of changes.
+    /// The statement that selects the table's rows in PostgreSQL's form, in the order of its key;
+    /// `nil` for a table whose rows the source computes. `:reserved` is greater than all change
+    /// numbers.
     var selection: String? {
         guard let place = Self.places[self.name] else { return nil }
         let columns = self.columns.map { column in
@@ -13,24 +13,24 @@ extension MovedTable {
         return "select \(columns.joined(separator: ", ")) from \(place.rows) order by \(key)"
     }
 
-    /// The SQL that gives a table's rows, and the SQL of each value that is not simply the
-    /// source's column of the same name.
+    /// The SQL that selects a table's rows. `values` contains SQL for those columns that have no
+    /// equal column of the same name in the source.
     private struct Place {
         let rows: String
         var values: [String: String] = [:]
     }
 
-    /// A notification's place in the order of notifications, which SQLite counts in changes and
-    /// PostgreSQL in microseconds. Moved notifications keep their order, and come before all that
-    /// are stored after the move.
+    /// A notification's place in the order of notifications. SQLite counts changes, and PostgreSQL
+    /// microseconds. The moved notifications keep their order, and come before all notifications
+    /// that are stored after the move.
     private static let sequence = "t.sequence - :reserved"
 
     private static let places: [String: Place] = [
         "data_key": Place(rows: "data_key t"),
         "index_secret": Place(rows: "index_secret t"),
         "account": Place(rows: "user t"),
-        // Each user gets the numbers of one who has seen the newest change: a client may have a
-        // cursor with any assigned number.
+        // Each user's numbers continue after the newest change of any user. A client may already
+        // have any number that was assigned so far.
         "user_change": Place(
             rows: "user t",
             values: [
@@ -40,8 +40,8 @@ extension MovedTable {
         ),
         "user_tag": Place(rows: "user_tag t"),
         "token": Place(rows: "token t"),
-        // SQLite has no `session_at`: its server stores session and `registered_at` together, so
-        // both times are equal.
+        // SQLite has no column `session_at`. Its store always writes the session and
+        // `registered_at` together, so the two times are equal.
         "device": Place(
             rows: "device t",
             values: ["session_at": "case when t.session is null then null else t.registered_at end"]
@@ -50,8 +50,8 @@ extension MovedTable {
         "device_push": Place(rows: "device_push t"),
         "confirmation": Place(rows: "confirmation t"),
         "notification": Place(rows: "notification t", values: ["sequence": Self.sequence]),
-        // SQLite stores the change number of a recall from many recipients once, with the
-        // notification; PostgreSQL stores it with each recipient.
+        // If a recall has many recipients, SQLite stores their change number once, with the
+        // notification. PostgreSQL stores the number with each recipient.
         "recipient": Place(
             rows: "recipient t left join notification n on n.id = t.notification_id",
             values: [
@@ -64,8 +64,8 @@ extension MovedTable {
         "idempotency": Place(rows: "idempotency t"),
         "scheduled": Place(rows: "scheduled t", values: ["sequence": Self.sequence]),
         "fanout": Place(rows: "fanout t"),
-        // Pushes that were being sent when the last process ended are moved as waiting pushes:
-        // nobody leases them any more.
+        // A push that was being sent when the last process ended is moved as a waiting push, since
+        // no process has leased it any more.
         "push": Place(rows: "delivery t where t.settled_at is null"),
         "push_end": Place(rows: "delivery t where t.settled_at is not null"),
         "collapse": Place(rows: "collapse t", values: ["sequence": Self.sequence]),

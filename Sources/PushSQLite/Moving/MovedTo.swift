@@ -2,7 +2,7 @@ internal import Foundation
 internal import PushStore
 internal import SQLite
 
-/// The place to which the database was moved, and when.
+/// The mark of a database that was moved: the other database, and the time of the move.
 struct MovedTo: Sendable {
     let place: String
     let at: Date
@@ -11,8 +11,8 @@ struct MovedTo: Sendable {
         (self.place, self.at) = (place, at)
     }
 
-    /// Reads the mark that the database was moved; `nil` without a mark, as in a database of a
-    /// version that made none.
+    /// Reads the mark. `nil` if there is no mark, or no table for it, as in a database of an older
+    /// version.
     init?(_ db: Database) throws {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }

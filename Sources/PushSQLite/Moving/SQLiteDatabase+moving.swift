@@ -2,10 +2,11 @@ package import PushCore
 internal import PushStore
 
 extension SQLiteDatabase {
-    /// Keeps the database open, as the source of a move, while `body` runs.
+    /// Keeps the database open as the source of a move while `body` runs.
     ///
-    /// Migrates its schema first. Throws `StoreError` if the file does not exist, if a process has
-    /// it open, or if it cannot be opened with the keyring; also throws the errors of `body`.
+    /// First migrates the schema. Throws `StoreError` if the file does not exist, if another
+    /// process has it open, or if it cannot be opened with the keyring. Rethrows the errors of
+    /// `body`.
     package func asMoveSource<Value>(
         _ keyring: Keyring,
         _ body: (SQLiteMoveSource) async throws -> Value

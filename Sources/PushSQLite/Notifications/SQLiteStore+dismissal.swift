@@ -32,9 +32,9 @@ extension SQLiteStore {
         )
     }
 
-    /// Dismisses a notification for a recipient who sees it, and cancels its pushes to that user.
-    /// If the notification was recalled or has expired meanwhile, the user sees the recall or the
-    /// expiry, not the dismissal.
+    /// Dismisses a notification for a recipient who sees it, and cancels its pushes to this user.
+    /// If it was recalled or has expired meanwhile, nothing changes, and the user sees the recall
+    /// or the expiry.
     static func hide(
         _ id: NotificationID,
         from user: Int64,
@@ -98,8 +98,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The largest number of recipients whose rows a recall changes one by one; for more, one
-    /// number in the notification's row stands for all.
+    /// The maximum number of recipients whose rows a recall changes one by one. If there are more,
+    /// a single number in the notification's row counts for all of them.
     static let recallPage = 1000
 
     private static func recordRecall(

@@ -3,7 +3,7 @@ internal import PushStore
 internal import SQLite
 
 extension AudienceBranch {
-    /// Whether the branch certainly has no rows; reads one row at most.
+    /// Whether this branch of an audience certainly has no rows. Reads at most one row.
     func isEmpty(_ db: Database) throws -> Bool {
         switch self {
         case .nothing: true
@@ -12,7 +12,7 @@ extension AudienceBranch {
         }
     }
 
-    /// The number of the branch's rows, counted up to a limit.
+    /// The number of the branch's rows; counting stops at a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
         let count: Int64? =
             switch self {
@@ -35,7 +35,7 @@ extension AudienceBranch {
         return Int(count ?? 0)
     }
 
-    /// The last row of the page after `start`; `nil` if fewer rows than a page are left.
+    /// The last row of the page that begins after `start`; `nil` if fewer rows than a page remain.
     func end(_ db: Database, from start: Int64, page: Int) throws -> Int64? {
         switch self {
         case .devices:

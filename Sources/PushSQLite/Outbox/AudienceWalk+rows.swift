@@ -4,10 +4,10 @@ internal import PushStore
 internal import SQLite
 
 extension AudienceWalk {
-    /// Reads the next rows, at most a page, and moves past all of them.
+    /// Reads the next rows, at most `page`, and moves past them.
     ///
-    /// Returns the devices and users of the audience among them, and whether that was the last
-    /// page. A page of users may have more devices than rows.
+    /// Returns the audience's devices and users among these rows. Also returns whether this was
+    /// the last page. If the rows are users, they may have more devices than rows.
     mutating func take(
         _ page: Int,
         of audience: HashedAudience,
@@ -17,8 +17,8 @@ extension AudienceWalk {
         let branch = audience.branches[self.branch]
         let (found, end) =
             if case .devicesWith(let tag) = branch, audience.isOneTag {
-                // Nearly all posts take this way: one statement that is compiled once, instead of
-                // two statements, one of them built each time.
+                // Nearly all posts use this branch: a single statement that is compiled once. The
+                // other branch runs two statements, and builds one of them each time.
                 try Self.page(ofTag: tag, after: self.cursor, page, db)
             } else {
                 try Self.page(of: branch, audience, after: self.cursor, page, db)
@@ -45,8 +45,8 @@ extension AudienceWalk {
         return (try Self.page(of: branch, audience, start, end ?? .max, db), end)
     }
 
-    /// The devices that are not retired among the next rows with a tag, and the last of these rows
-    /// if they fill a page.
+    /// The next rows of a tag: their devices, without the retired ones. If these rows fill a page,
+    /// also returns the last row.
     private static func page(
         ofTag tag: Data,
         after start: Int64,

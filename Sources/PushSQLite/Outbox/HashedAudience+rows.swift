@@ -2,7 +2,7 @@ internal import PushStore
 internal import SQLite
 
 extension HashedAudience {
-    /// Whether the audience may have more than `page` devices and users.
+    /// Whether the audience may have more than `page` devices and users together.
     func isLarger(than page: Int, _ db: Database) throws -> Bool {
         if self.isOneDevice { return false }
         var sum = 0
@@ -10,7 +10,7 @@ extension HashedAudience {
         return sum > page
     }
 
-    /// The devices of the audience in a part of the table `device`, which is called `d`.
+    /// The devices of the audience among those rows of `device` (alias `d`) that satisfy `range`.
     func devices(where range: SQL, _ db: Database) throws -> [AudienceDevice] {
         let request: SQL = """
             select d.number, d.user_id, d.lane, d.id from device d
@@ -21,7 +21,7 @@ extension HashedAudience {
         }
     }
 
-    /// The users of the audience in a part of the table `user`, which is called `u`.
+    /// The users of the audience among those rows of `user` (alias `u`) that satisfy `range`.
     func users(where range: SQL, _ db: Database) throws -> [Int64] {
         let request: SQL = """
             select u.id from user u where \(range) and \(self.conditions.onUser(self.audience))

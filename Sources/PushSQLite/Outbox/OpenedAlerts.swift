@@ -1,8 +1,7 @@
 internal import PushCore
 
-/// The alert that was decrypted last within a transaction. The pushes of a broadcast have one
-/// alert and are leased one after the other, and reading its JSON takes longer than the rest of a
-/// lease.
+/// The alert that a transaction has decrypted last. The pushes of a broadcast have the same alert,
+/// and are leased one after the other. Parsing its JSON takes longer than the rest of a lease.
 final class OpenedAlerts {
     private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
 

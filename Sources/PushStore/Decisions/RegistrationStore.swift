@@ -1,28 +1,28 @@
 package import Foundation
 package import PushCore
 
-/// A store that follows `RegistrationDecision`.
+/// A store that reads and writes for a `RegistrationDecision`.
 package protocol RegistrationStore: DeviceStore {
     var sealing: Sealing { get }
-    /// How many pushes move to a device's new lane in one transaction.
+    /// The number of pushes that one transaction moves to a device's new lane.
     static var movingPage: Int { get }
 
-    /// Reads the facts of a decision and writes its plan, in one transaction.
+    /// In one transaction, reads the facts that the decision asks for, and writes its plan.
     func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,
         _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
     ) async throws -> RegistrationEnd<Outcome>
 
-    /// Moves queued pushes of a device to its lane, in one transaction; returns how many, at most
-    /// `page`.
+    /// Moves queued pushes of a device to the device's present lane, at most `page`, in one
+    /// transaction. Returns the number of moved pushes.
     func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 }
 
-/// The result of a registration's first transaction.
+/// The result of the first transaction of a registration.
 package enum RegistrationEnd<Outcome: HandleOutcome>: Sendable {
     case end(Outcome)
-    /// The device with that number is registered, and a page of its pushes has moved.
+    /// The device with this number is registered, and the first page of its pushes has moved.
     case registered(Int64, moved: Int)
 }
 
@@ -54,11 +54,10 @@ extension RegistrationStore {
         return try await self.finish(decision, nil) { try decision.confirm(code, for: id, $0) }
     }
 
-    /// Moves the pushes that remain after the first page; returns the total number of moved
-    /// pushes.
+    /// Moves the pushes that remain after the first page. Returns the number of all moved pushes.
     ///
-    /// Each further page has its own transaction. If a push is leased before its page moves, the
-    /// lease moves the push.
+    /// Each further page is moved in its own transaction. If a push is leased before that, the
+    /// lease moves it.
     package func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

@@ -3,40 +3,42 @@ package import PushCore
 
 /// Reads registrations.
 package protocol DeviceReader: Sendable {
-    /// The registered devices of a user, oldest first.
+    /// The registered devices of a user, the oldest first.
     func devices(ofUser user: Int64) async throws(StoreError) -> [RegisteredDevice]
 
-    /// A registered device of any user, with its owner; `nil` if no device has that id.
+    /// The registered device with this id, whoever owns it, with its owner; `nil` if there is no
+    /// such device.
     func device(_ id: RegistrationID) async throws(StoreError) -> (owner: DeviceOwner, device: RegisteredDevice)?
 
-    /// The registrations of one user or of all, in any state and in a fixed order; at most `limit`
-    /// after `last`.
+    /// The registrations of one user or of all users, in any state and in a fixed order: at most
+    /// `limit` registrations after `last`.
     func deviceEntries(
         of user: Username?,
         after last: DevicePlace?,
         limit: Int
     ) async throws(StoreError) -> [DeviceEntry]
 
-    /// The registration with that id in any state, or the one of the claim with that id; `nil` if
-    /// the id was not issued, or was deleted.
+    /// The registration with this id in any state. If the id belongs to a claim to a handle,
+    /// returns the registration that has the claim. `nil` if the id was not issued, or was
+    /// deleted.
     func deviceEntry(_ id: RegistrationID) async throws(StoreError) -> DeviceEntry?
 
-    /// The last push of a code to each handle that the user's devices have claimed and not
-    /// confirmed.
+    /// For each handle that the user's devices have claimed but not confirmed, the last push of a
+    /// code.
     func claims(ofUser user: Int64) async throws(StoreError) -> [ClaimEntry]
 
-    /// The user's registrations whose handles were registered by other accounts after `since`,
+    /// The user's registrations whose handles other accounts have registered after `since`, the
     /// newest first.
     func movedDevices(ofUser user: Int64, since: Date) async throws(StoreError) -> [MovedDevice]
 
-    /// Whether a push to one of the devices waits for a later time.
+    /// Whether a push to one of these devices waits for a later time.
     func isAnythingWaiting(for devices: [RegistrationID], now: Date) async throws(StoreError) -> Bool
 }
 
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of the handle. If the user has no registration of the handle, issues `id`.
+    /// Returns the user's registration id for this handle, and deletes the user's other
+    /// registrations of the handle. If the user has not registered it, issues the new id `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -46,19 +48,20 @@ package protocol DeviceStore: Sendable {
 
     /// Creates or updates a registration under an id that was issued to the user.
     ///
-    /// Other registrations of the same platform and handle are retired, and their queued pushes
-    /// cancelled. A shared registration retires only the user's own other registrations. The
-    /// pushes that wait for the device itself go to its new address. `page` is how many pushes
-    /// move in one transaction; with `nil` the store decides.
+    /// Other registrations of the same handle on the same platform are retired, and their queued
+    /// pushes are cancelled. If several accounts may share the handle, only the user's own other
+    /// registrations are retired. Pushes that wait for the device itself go to its new address.
+    /// `page` is the number of pushes that one transaction moves; if it is `nil`, the store
+    /// decides.
     ///
-    /// With a `confirmation` all of this happens only when the user confirms the handle. Until
-    /// then, only a code is pushed to the handle. `record` names the user and the id. The store
-    /// adds to the audit whether it was a claim or a registration, and that the handle has moved
-    /// if another user had it.
+    /// With a `confirmation`, only a code is pushed to the handle now. All of the above happens
+    /// when the user returns the code. `record` names the user and the id. The store adds to the
+    /// record whether the device has registered or only claimed the handle. If another user had
+    /// the handle, the store also records that the handle has moved.
     ///
-    /// `token` is the token that the user has presented. If it is a session's, the device belongs
-    /// to that session from now on, and is retired if somebody ends the session. Otherwise the
-    /// device belongs to no session.
+    /// `token` is the token that the user has presented. If it belongs to a session, the device
+    /// belongs to this session from now on, and is retired if somebody ends the session. Otherwise
+    /// the device belongs to no session.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -70,11 +73,11 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegisterOutcome
 
-    /// Registers the handle that the user has claimed under the id, if the code is the one that
-    /// was pushed to it.
+    /// Registers the handle that the device with this id has claimed, if `code` is the code that
+    /// was pushed to the handle.
     ///
-    /// The code that has registered the handle is accepted again until it would have expired.
-    /// `token` is as in `register`.
+    /// The same code is accepted again until it would have expired. `token` has the same meaning
+    /// as in `register`.
     func confirm(
         _ code: String,
         for id: RegistrationID,
@@ -85,10 +88,10 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> ConfirmOutcome
 
-    /// Adds a tag to a device's own tags, or removes one, as a registration with the changed tags
-    /// would; the address stays as it is.
+    /// Adds a tag to the tags that a device has chosen, or removes one. The device's address stays
+    /// as it is.
     ///
-    /// `record` names the user and the id; the store adds it to the audit if something has
+    /// `record` names the user and the id; the store adds it to the audit if the tags have
     /// changed.
     func change(
         _ change: TopicChange,
@@ -98,26 +101,27 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> TopicOutcome
 
-    /// Stores the text of a registered device's public keys; `false` if the user has no such
-    /// device.
+    /// Stores the text of a registered device's public keys; `false` if the user has no registered
+    /// device with this id.
     func setKey(_ key: String, of id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
-    /// The devices of an audience with their public keys; `nil` if there may be more than `limit`.
+    /// The devices in an audience with their public keys; `nil` if there may be more than `limit`
+    /// devices.
     func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]?
 
-    /// Deletes claims and confirmations that have expired, at most `limit` of each; returns the
-    /// larger number.
+    /// Deletes expired claims to handles, and expired confirmations of codes: at most `limit` of
+    /// each kind. Returns the larger of the two numbers of deleted rows.
     func deleteExpiredClaims(now: Date, limit: Int) async throws -> Int
 
-    /// Deletes a registration of the user; returns whether there was one.
+    /// Deletes the user's registration with this id; `false` if there is no such registration.
     func unregister(_ id: RegistrationID, ofUser user: Int64, by record: AuditRecord?) async throws -> Bool
 
-    /// Deletes a registration of any user, and cancels its queued pushes; `false` if there is
-    /// none. The store adds the user to the record.
+    /// Deletes the registration with this id, whoever owns it, and cancels its queued pushes;
+    /// `false` if there is no such registration. The store adds the owner's name to the record.
     func deleteDevice(_ id: RegistrationID, by record: AuditRecord?) async throws -> Bool
 
-    /// Retires a device, and returns its id; `nil` if it stays, since it has registered after
-    /// `since` or has another handle or lane.
+    /// Retires a device, and returns its id. Returns `nil` if the device stays: it has registered
+    /// after `since`, or has another handle or lane by now.
     func retire(
         device: Int64,
         handle: String,
@@ -128,13 +132,13 @@ package protocol DeviceStore: Sendable {
     ) async throws -> RegistrationID?
 
     /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
-    /// returns whether it did.
+    /// returns whether the device was moved.
     ///
-    /// The device stays if it has another handle or lane by now, or was moved there and back since
-    /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
-    /// decides. A push continues in the new lane as if it had just been enqueued there. The tally
-    /// counts the push as cancelled in the old lane and as enqueued in the new one, so each lane's
-    /// counts add up.
+    /// The device stays if it has another handle or lane by now. It also stays if it was already
+    /// moved there and back since it registered. `page` is the number of pushes that one
+    /// transaction moves; if it is `nil`, the store decides. In the new lane, a push continues as
+    /// if it had just been enqueued. It counts as cancelled in the old lane and as enqueued in the
+    /// new lane, so the sums of each lane stay consistent.
     func move(
         device: Int64,
         handle: String,
@@ -144,13 +148,13 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Bool
 
-    /// Records that this server has opened an event stream of the devices, and makes their waiting
-    /// pushes due, as `makeDue` does; returns their number. From now on this server sends them
-    /// their pushes.
+    /// Records that this server has opened an event stream for these devices. Makes their waiting
+    /// pushes due, as `makeDue` does, and returns the number of these pushes. From now on this
+    /// server sends the devices' pushes.
     ///
-    /// Call it after opening the stream in the options' `StreamHub`, which informs the store of
-    /// the stream's end. If several servers have streams of a device open, the server that opened
-    /// the last one sends.
+    /// Call it after the stream was opened in the `StreamHub` of the options: the hub informs the
+    /// store when the stream ends. If several servers have a stream of the same device, the server
+    /// that has opened the last of these streams sends the pushes.
     func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -158,11 +162,12 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> Int
 
-    /// Makes the pushes that wait for the devices due at once; returns their number.
+    /// Makes the pushes that wait for these devices due at once; returns the number of these
+    /// pushes.
     ///
-    /// `last` is the last notification that the devices have seen. With it, pushes that were
-    /// accepted at the same time or later, and whose notifications have not been fetched, become
-    /// due too: they may have been lost in transit. Such a push counts as enqueued again.
+    /// `last` is the last notification that the devices have seen. Pushes that a stream accepted
+    /// at the same time or later may have been lost in transit. They become due, too, unless their
+    /// notifications have been fetched. Each of them counts as enqueued again.
     func makeDue(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -183,9 +188,8 @@ extension DeviceStore {
         try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
     }
 
-    /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of the handle. If the user has no registration of the handle, issues a new
-    /// id.
+    /// Returns the user's registration id for this handle, and deletes the user's other
+    /// registrations of the handle. If the user has not registered it, issues a new random id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PushCore
 
-/// The columns that lists of devices select after `StoredDevice.Column`.
+/// The columns that lists of devices select after those of `StoredDevice.Column`.
 package enum ListedColumn: Int32, SelectedColumn {
     case pushedAt = 16
     case username, fetchedAt
@@ -16,8 +16,8 @@ package enum ListedColumn: Int32, SelectedColumn {
 }
 
 extension RegisteredDevice: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
-    /// decrypted.
+    /// Reads a device's row. `nil` if a value of the row is one that this version never writes.
+    /// Throws if a value cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
         guard let handle = try device.openHandle(sealing), let id = RegistrationID(device.id),
@@ -46,7 +46,7 @@ extension DeviceOwner {
 }
 
 extension DeviceEntry: StoredEntity {
-    /// A subquery for the column `fetchedAt`.
+    /// The SQL subquery for the column `fetchedAt`.
     static func fetchedAt(ofUser user: String) -> String {
         """
         (select max(x.fetched_at) from (
@@ -55,8 +55,8 @@ extension DeviceEntry: StoredEntity {
         """
     }
 
-    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
-    /// decrypted.
+    /// Reads a device's row for a list. `nil` if a value of the row is one that this version never
+    /// writes. Throws if a value cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
         guard let id = RegistrationID(device.id) else { return nil }

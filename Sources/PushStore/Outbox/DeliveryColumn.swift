@@ -1,8 +1,8 @@
 internal import Foundation
 internal import PushCore
 
-/// The columns of a push in lists; queries call the tables `d`, `v` (its device), `u` (its user)
-/// and `r` (the user's receipt).
+/// The columns of a push in lists. The queries name the push `d`, its device `v`, its user `u`,
+/// and the user's receipt `r`.
 package enum DeliveryColumn: Int32, SelectedColumn {
     case number, user, device, name, lane, stage, attempts, reason, receiptAt, settledAt, dueAt
 
@@ -31,8 +31,8 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
+    /// Reads a push for a list. `nil` if a value of the row is one that this version never writes.
+    /// Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
@@ -53,8 +53,8 @@ extension DeliveryEntry: StoredEntity {
     }
 }
 
-/// The column that lists of failed pushes select after those of `DeliveryColumn`; a failed push
-/// needs no receipt.
+/// The column that lists of failed pushes select after those of `DeliveryColumn`. These lists show
+/// no receipts.
 package enum FailedColumn: Int32, SelectedColumn {
     case notification = 11
 
@@ -71,8 +71,8 @@ package enum FailedColumn: Int32, SelectedColumn {
 }
 
 extension FailedPush: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
+    /// Reads a failed push for a list. `nil` if a value of the row is one that this version never
+    /// writes. Throws if the user's name cannot be decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard
             let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
@@ -84,7 +84,7 @@ extension FailedPush: StoredEntity {
     }
 }
 
-/// The columns of a recipient in lists; queries call the tables `r` and `u`.
+/// The columns of a recipient in lists. The queries name the recipient `r`, and the user `u`.
 package enum RecipientColumn: Int32, SelectedColumn {
     case user, name, fetchedAt, readAt, dismissedAt
 
@@ -100,7 +100,7 @@ package enum RecipientColumn: Int32, SelectedColumn {
 }
 
 extension RecipientEntry: StoredEntity {
-    /// Throws if the name cannot be decrypted.
+    /// Reads a recipient for a list. Throws if the user's name cannot be decrypted.
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let user = try row.integer(RecipientColumn.user)
         self.init(
@@ -114,7 +114,7 @@ extension RecipientEntry: StoredEntity {
 }
 
 extension NotificationTimes: StoredEntity {
-    /// The columns, in a query that calls the table `n`.
+    /// The columns, for queries that name the notification `n`.
     package enum Column: Int32, SelectedColumn {
         case id, createdAt, expiresAt, recalledAt
 
@@ -128,7 +128,8 @@ extension NotificationTimes: StoredEntity {
         }
     }
 
-    /// `nil` if the row has a value that this version never writes.
+    /// Reads a notification's row; `nil` if a value of the row is one that this version never
+    /// writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(
