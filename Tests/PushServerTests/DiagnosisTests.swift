@@ -86,12 +86,23 @@ import Testing
         )
     }
 
-    private func times(expiresAt: Date = Self.now + 600, recalledAt: Date? = nil) -> NotificationTimes {
-        NotificationTimes(id: self.id, createdAt: Self.now - 600, expiresAt: expiresAt, recalledAt: recalledAt)
+    private func summary(
+        expiresAt: Date = Self.now + 600,
+        recalledAt: Date? = nil,
+        isEndToEnd: Bool = false
+    ) -> NotificationSummary {
+        NotificationSummary(
+            id: self.id,
+            app: .usual,
+            isEndToEnd: isEndToEnd,
+            createdAt: Self.now - 600,
+            expiresAt: expiresAt,
+            recalledAt: recalledAt
+        )
     }
 
     private func sent(_ pushes: [DeliveryEntry], _ recipient: RecipientEntry? = nil) -> Diagnosis.Sent {
-        Diagnosis.Sent(id: self.id, times: self.times(), recipient: recipient ?? self.recipient(), pushes: pushes)
+        Diagnosis.Sent(id: self.id, summary: self.summary(), recipient: recipient ?? self.recipient(), pushes: pushes)
     }
 
     // MARK: Pushes
@@ -221,12 +232,12 @@ import Testing
 
     @Test func aNotificationThatIsNotSentOrNotValidIsExplained() {
         let whole = self.sent([self.push(.queued)])
-        let missing = Diagnosis.Sent(id: self.id, times: nil)
-        let recalled = Diagnosis.Sent(id: self.id, times: self.times(recalledAt: Self.now))
-        let expired = Diagnosis.Sent(id: self.id, times: self.times(expiresAt: Self.now))
-        var scheduled = Diagnosis.Sent(id: self.id, times: self.times())
+        let missing = Diagnosis.Sent(id: self.id, summary: nil)
+        let recalled = Diagnosis.Sent(id: self.id, summary: self.summary(recalledAt: Self.now))
+        let expired = Diagnosis.Sent(id: self.id, summary: self.summary(expiresAt: Self.now))
+        var scheduled = Diagnosis.Sent(id: self.id, summary: self.summary())
         scheduled.sendAt = Self.now + 60
-        let toNobody = Diagnosis.Sent(id: self.id, times: self.times())
+        let toNobody = Diagnosis.Sent(id: self.id, summary: self.summary())
         let toNoDevice = self.sent([])
         let table: [(Diagnosis.Sent, Diagnosis.Cause, String)] = [
             (missing, .noNotification, "is not stored: it never existed, or has expired and is deleted."),
@@ -293,7 +304,7 @@ import Testing
         #expect(causes([], nil) == [.noDevice, .noNotification])
         #expect(causes([device], nil) == [.noNotification])
         #expect(causes([], self.sent([])) == [.noDevice])
-        #expect(causes([device], Diagnosis.Sent(id: self.id, times: self.times())) == [.notRecipient])
+        #expect(causes([device], Diagnosis.Sent(id: self.id, summary: self.summary())) == [.notRecipient])
         #expect(causes([device], self.sent([], self.recipient(fetchedAt: Self.now))) == [.tagsDiffer, .fetched])
         let fetched = self.recipient(fetchedAt: Self.now, dismissedAt: Self.now)
         #expect(causes([device], self.sent([self.push(.fetched)], fetched)) == [.fetched, .dismissed])
@@ -303,7 +314,7 @@ import Testing
                 "No stored notification is for alice: none was sent, or all have expired.",
             ]
         )
-        let toOthers = Diagnosis.Sent(id: self.id, times: self.times())
+        let toOthers = Diagnosis.Sent(id: self.id, summary: self.summary())
         #expect(
             Self.diagnosis.explain(self.alice, [device], toOthers).map(\.text) == [
                 "alice is not a recipient of notification 7: its tags match neither the user nor a device of the user."

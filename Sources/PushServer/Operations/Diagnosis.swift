@@ -40,8 +40,8 @@ struct Diagnosis: Sendable {
     /// The stored state of a notification, for one user or for all.
     struct Sent: Sendable {
         let id: NotificationID
-        /// The notification's times; `nil` if it is no longer stored.
-        let times: NotificationTimes?
+        /// The summary; `nil` if it is no longer stored.
+        let summary: NotificationSummary?
         var sendAt: Date?
         var isFindingDevices = false
         /// The row of the user among the recipients, or any recipient's row if the explanation is
@@ -147,16 +147,16 @@ struct Diagnosis: Sendable {
     /// The reason why a notification has no pushes yet, or none that count; empty if it is sent
     /// and valid.
     private func explain(_ sent: Sent) -> [Sentence] {
-        guard let times = sent.times else {
+        guard let summary = sent.summary else {
             let text = "Notification \(sent.id) is not stored: it never existed, or has expired and is deleted."
             return [Sentence(cause: .noNotification, text: text)]
         }
-        if let recalledAt = times.recalledAt {
+        if let recalledAt = summary.recalledAt {
             let text = "Notification \(sent.id) was recalled at \(recalledAt.rfc3339)."
             return [Sentence(cause: .recalled, text: text)]
         }
-        if times.expiresAt <= self.now {
-            let text = "Notification \(sent.id) expired at \(times.expiresAt.rfc3339)."
+        if summary.expiresAt <= self.now {
+            let text = "Notification \(sent.id) expired at \(summary.expiresAt.rfc3339)."
             return [Sentence(cause: .notificationExpired, text: text)]
         }
         if let sendAt = sent.sendAt {
@@ -192,8 +192,10 @@ struct Diagnosis: Sendable {
 
     /// The reason why a registered device has no push of a notification that its user received.
     private func missingPush(to device: DeviceEntry, of sent: Sent) -> Sentence? {
-        guard case .registered(let platform, _, _, let tags) = device.state, let times = sent.times else { return nil }
-        if device.createdAt > times.createdAt {
+        guard case .registered(let platform, _, _, let tags) = device.state, let summary = sent.summary else {
+            return nil
+        }
+        if device.createdAt > summary.createdAt {
             let text = "The device \(device.id) was registered after notification \(sent.id) was sent."
             return Sentence(cause: .registeredLater, device: device.id, text: text)
         }

@@ -86,7 +86,7 @@ struct DiagnosisHandler: Handler {
         }
         if let id = NotificationID(subject), notification == nil, try await seen.notifications([id]) == [id] {
             var sent = try await Self.sent(id, reader)
-            if sent.times == nil { return nil }
+            if sent.summary == nil { return nil }
             sent.recipient = try await reader.recipients(of: id, after: 0, limit: 1).first
             let pushes = try await reader.deliveries(of: id, after: 0, limit: Self.maximumPushes + 1)
             sent.pushes = Array(pushes.prefix(Self.maximumPushes))
@@ -122,7 +122,7 @@ struct DiagnosisHandler: Handler {
     private static func sent(_ id: NotificationID, _ reader: any StoreReader) async throws -> Diagnosis.Sent {
         Diagnosis.Sent(
             id: id,
-            times: try await reader.times(of: id),
+            summary: try await reader.summary(of: id),
             sendAt: try await reader.sendTime(of: id),
             isFindingDevices: try await reader.isFanningOut(id)
         )

@@ -53,12 +53,12 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [RecipientEntry]
 
-    /// The times of a notification, also if it has expired or was recalled; `nil` if it is not
+    /// The summary of a notification, also if it has expired or was recalled; `nil` if it is not
     /// stored.
-    func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes?
+    func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary?
 
     /// The notifications that last changed for a user, the newest change first.
-    func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes]
+    func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary]
 
     /// Counts the next `limit` pushes of a notification after a device number; `last` is the last
     /// number counted, and `nil` once all are counted.
