@@ -531,7 +531,7 @@ operation(
         cursor(schema=schema("DeviceCursor")),
         parameter("user", "query", schema("Username"), "The user of the devices. Default: all users."),
     ),
-    answers=ok("A page of devices.", schema("DeviceList")),
+    answers=ok("A page of devices.", schema("DeviceList")), problems=[404],
 )
 operation(
     "DELETE", "/api/devices/{id}", "deleteDevice", "administration", "Unregister any device",
