@@ -95,6 +95,9 @@ def thing(required, properties, **rest):
     return {"type": "object", "required": required, "properties": properties} | rest
 
 
+REQUIRES_ENCRYPTION = either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out.")
+
+
 def causes():
     """The causes of an explanation, as the server has them."""
     text = (ROOT / "Sources/PushServer/Operations/Diagnosis.swift").read_text()
@@ -624,7 +627,7 @@ SCHEMAS = {
     ),
     "UserOrder": thing(
         ["Name"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}},
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
         anyOf=[
             {"required": ["Password"], "properties": {"WithoutPassword": {"not": {"const": True}}}},
             {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"const": True}}, "not": {"required": ["Password"]}},
@@ -632,14 +635,14 @@ SCHEMAS = {
         description="The new user.", examples=[{"Name": "alice", "Password": "correct horse battery", "Role": "device"}],
     ),
     "NewUsername": {"type": "string", "pattern": NAME, "not": {"enum": [".", ".."]}, "description": "A name that no user has yet.", "examples": ["alice"]},
-    "NewUser": thing(["Name", "Role", "Apps"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps")}, description="The created user."),
+    "NewUser": thing(["Name", "Role", "Apps", "RequiresEncryption"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "RequiresEncryption": {"type": "boolean"}}, description="The created user."),
     "UserChange": thing(
         [], {
             "Role": {"enum": ["device", "publisher", "admin", None]},
             "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
             "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "A new password ends the user's sessions."},
             "Disabled": either("boolean", description="The server refuses a disabled user at once, like an unknown one."),
-            "RequiresEncryption": either("boolean", description="The user gets end-to-end payloads only: others that name the user are refused as `encryption-required`, and those for tags leave the user out."),
+            "RequiresEncryption": REQUIRES_ENCRYPTION,
         },
         description="The changes of a user.", examples=[{"Disabled": True}],
     ),

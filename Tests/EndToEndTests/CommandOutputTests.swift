@@ -33,7 +33,7 @@ import Testing
 
     @Test func commandsPrintTheDocumentedJSON() async throws {
         let added = try await self.run("user add alice --no-password --role publisher")
-        #expect(added.map(self.names) == [["Name", "Role", "Apps"]])
+        #expect(added.map(self.names) == [["Name", "Role", "Apps", "RequiresEncryption"]])
         #expect(try await self.run("user role alice device").first?["Role"] == .string("device"))
         #expect(try await self.run("user disable alice").first?["Disabled"] == .bool(true))
         _ = try await self.run("user add bob --no-password")
@@ -204,6 +204,9 @@ import Testing
         for (command, head, row) in [
             (
                 "token list", "TOKEN USER KIND SCOPES UNTIL USED",
+        #expect(lines.last?.hasSuffix("  enabled") == true)
+        _ = try await self.run("user encryption alice required")
+        #expect(try await self.table("user list").last?.hasSuffix("  enabled, encryption required") == true)
                 #"spt_\w+  alice +token +fetch send  \#(day)  never"#
             ),
             (

@@ -17,7 +17,7 @@ struct UserHandler: Handler {
                 .post,
                 Paths.users,
                 .atLeast(.admin, .manage),
-                body: ["Name", "Password", "WithoutPassword", "Role", "Apps"]
+                body: ["Name", "Password", "WithoutPassword", "Role", "Apps", "RequiresEncryption"]
             ) {
                 try await self.addUser($0)
             },
@@ -55,12 +55,17 @@ struct UserHandler: Handler {
         let role = try self.role(body) ?? .device
         let apps = try self.apps(body)
         let hash = try await self.newHash(body, of: name, context)
-        let detail = [role.rawValue, apps.map { "apps \($0.text)" }].compactMap(\.self).joined(separator: ", ")
+        let requiresEncryption = try body.bool("RequiresEncryption") ?? false
+        let detail = [
+            role.rawValue, apps.map { "apps \($0.text)" },
+            requiresEncryption ? UserEntry.encryption(isRequired: true) : nil,
+        ].compactMap(\.self).joined(separator: ", ")
         let isAdded = try await self.store.addUser(
             name,
             role: role,
             apps: apps ?? [.usual],
             password: hash,
+            requiresEncryption: requiresEncryption,
             by: context.record(.addUser, of: name.description, detail: detail),
             now: context.now
         )
@@ -72,6 +77,7 @@ struct UserHandler: Handler {
                 .init("Role", .string(role.rawValue)),
                 .init("Apps", (apps ?? [.usual]).json),
             ])
+                .init("RequiresEncryption", .bool(requiresEncryption)),
         )
     }
 

@@ -56,6 +56,7 @@ package protocol AccountStore: Sendable {
         _ name: Username,
         role: Role,
         apps: Set<AppName>,
+        requiresEncryption: Bool,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
@@ -111,20 +112,24 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Adds a user of the default app.
+    /// Adds a user who does not require end-to-end encryption.
     package func addUser(
         _ name: Username,
         role: Role,
+        apps: Set<AppName> = [.usual],
         password: PasswordHash,
-        by record: AuditRecord?,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
-    }
-
-    /// Adds a user without a record in the audit.
-    package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
+        try await self.addUser(
+            name,
+            role: role,
+            apps: apps,
+            requiresEncryption: false,
+            password: password,
+            by: record,
+            now: now
+        )
     }
 
     /// Replaces the tags given to a user, whatever its rights are.
