@@ -50,9 +50,9 @@ package struct CommandProblem: Error {
             self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // A bad request means wrong usage of the command. An unknown user does not: the same
-            // command is right once the user exists.
-            let isUsage = problem.status == 400 && problem.code != .unknownUser
+            // A bad request means wrong usage of the command, unless it depends on a user's state:
+            // the same command is right once the user exists, or requires no encryption.
+            let isUsage = problem.status == 400 && ![.unknownUser, .encryptionRequired].contains(problem.code)
             self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)
         default: return nil
         }
