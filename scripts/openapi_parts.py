@@ -477,18 +477,18 @@ SCHEMAS = {
     "Explanation": thing(
         ["Subject", "Kind", "Sentences"],
         {
-            "Subject": {"type": "string"},
-            "Kind": {"enum": ["user", "device", "notification"], "description": "The first kind that has the subject."},
+            "Subject": {"type": "string", "description": "The subject in the request."},
+            "Kind": {"enum": ["user", "device", "notification"], "description": "What the subject is."},
             "Sentences": {"type": "array", "items": thing(
                 ["Cause", "Device", "Text"],
                 {
-                    "Cause": {"enum": causes(), "description": "The cause, for programs."},
-                    "Device": either("string", description="The device that the sentence is about."),
-                    "Text": {"type": "string"},
+                    "Cause": {"enum": causes(), "description": "The cause, for scripts."},
+                    "Device": either("string", description="The device that the sentence is about; null if it is about none."),
+                    "Text": {"type": "string", "description": "The sentence, in English."},
                 },
             )},
         },
-        description="Why a phone got a notification or not.",
+        description="Why devices got a notification or not.",
     ),
     "FailureCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$", "description": "Where a list of failed pushes ended."},
     "EventList": thing(
@@ -704,27 +704,6 @@ SCHEMAS = {
     "SetupOrder": thing(["Code", "Name", "Password"], {"Code": {"type": "string", "description": "The code of the link that the server has printed at its start."}, "Name": schema("NewUsername"), "Password": schema("Password")}, description="The first administrator.", examples=[{"Code": "00112233445566778899aabbccddeeff", "Name": "ada", "Password": "correct horse battery"}]),
     "Named": thing(["Name"], {"Name": schema("Username")}, description="A user."),
     "LaneOrder": thing(["Lane"], {"Lane": {"type": "string", "description": "The lane's name, as in `GET /api/status`."}}, description="A lane.", examples=[{"Lane": "apns"}]),
-    "Explanation": thing(
-        ["Subject", "Kind", "Sentences"],
-        {
-            "Subject": {"type": "string", "description": "The subject in the request."},
-            "Kind": {"enum": ["user", "device", "notification"], "description": "What the subject is."},
-            "Sentences": {"type": "array", "items": thing(
-                ["Cause", "Device", "Text"],
-                {
-                    "Cause": {"enum": [
-                        "user-disabled", "no-device", "not-registered", "unconfirmed", "retired", "no-notification", "recalled",
-                        "notification-expired", "scheduled", "finding-devices", "not-recipient", "no-recipient", "no-push",
-                        "registered-later", "tags-differ", "no-sender", "paused", "away", "retrying", "waiting", "sending", "accepted",
-                        "failed", "expired", "cancelled", "fetched", "read", "dismissed",
-                    ], "description": "The cause, for scripts."},
-                    "Device": either("string", description="The device that the sentence is about; null if it is about none."),
-                    "Text": {"type": "string", "description": "The sentence, in English."},
-                },
-            )},
-        },
-        description="Why devices got a notification or not.",
-    ),
     "Status": thing(
         ["Version", "StartedAt", "Now", "Servers", "Nodes", "Troubles", "Lanes", "Scheduled", "Credentials", "History"],
         {

@@ -244,7 +244,14 @@ import Testing
             (recalled, .recalled, "was recalled at \(Self.time)."),
             (expired, .notificationExpired, "expired at \(Self.time)."),
             (scheduled, .scheduled, "is scheduled: the server sends it at 2023-11-14T22:14:20Z."),
-            (toNobody, .noRecipient, "has no recipients: its tags match no user and no device."),
+            (
+                toNobody, .noRecipient,
+                "has no recipients: its tags match no user and no device that may get a clear payload."
+            ),
+            (
+                Diagnosis.Sent(id: self.id, summary: self.summary(isEndToEnd: true)), .noRecipient,
+                "has no recipients: its tags match no user and no device."
+            ),
             (
                 toNoDevice, .noPush,
                 "has recipients, and no pushes: none of their devices matches its tags and platforms."
@@ -328,6 +335,56 @@ import Testing
         let sentences = Self.diagnosis.explain(disabled, [device], self.sent([self.push(.accepted)]))
         #expect(sentences.map(\.cause) == [.userDisabled, .accepted])
         #expect(sentences.first?.text == "The user alice is disabled, and cannot fetch anything.")
+    }
+
+    @Test func aUserWhoRequiresEncryptionIsExplainedByTheRequirement() throws {
+        var diagnosis = Self.diagnosis
+        diagnosis.requiresEncryption = true
+        let device = self.entry(try self.registered())
+        let table: [(isEndToEnd: Bool?, cause: Diagnosis.Cause, text: String)] = [
+            (
+                false, .encryptionRequired,
+                "alice is not a recipient of notification 7: its payload is clear, and alice requires end-to-end encryption. Its tags may not match, either."
+            ),
+            (
+                true, .notRecipient,
+                "alice is not a recipient of notification 7: its tags match neither the user nor a device of the user."
+            ),
+            (
+                nil, .noNotification,
+                "No stored notification is for alice: none with end-to-end encryption was sent, or all have expired."
+            ),
+        ]
+        for (isEndToEnd, cause, text) in table {
+            let sent = isEndToEnd.map { Diagnosis.Sent(id: self.id, summary: self.summary(isEndToEnd: $0)) }
+            let sentences = diagnosis.explain(self.alice, [device], sent)
+            #expect(sentences.map(\.cause) == [.encryptionRequired, cause])
+            #expect(
+                sentences.map(\.text) == [
+                    "alice requires end-to-end encryption: the server sends alice no clear payload.", text,
+                ]
+            )
+        }
+    }
+
+    /// The other apps may have devices and notifications of the user.
+    @Test func aCallerWhoSeesSomeAppsReadsNothingAboutOthers() throws {
+        var diagnosis = Self.diagnosis
+        diagnosis.isLimited = true
+        let hidden = Diagnosis.Sent(id: self.id, summary: nil)
+        let missing =
+            "Notification 7 is not visible to you: it never existed, has expired and is deleted, or belongs to another app."
+        #expect(diagnosis.explain(hidden, isWhole: true).map(\.text) == [missing])
+        #expect(
+            diagnosis.explain(self.alice, [], hidden).map(\.text) == [
+                "No device of alice is visible to you: your apps have registered none for this user.", missing,
+            ]
+        )
+        #expect(
+            diagnosis.explain(self.alice, [self.entry(try self.registered())], nil).map(\.text) == [
+                "None of the latest notifications for alice is visible to you: there are none, or they belong to other apps."
+            ]
+        )
     }
 
     @Test func aDeviceIsExplainedByItsState() throws {

@@ -116,8 +116,37 @@ import Testing
             }
         }
         let other = try #require(notifications["D"]?.split(separator: "/").last)
-        let answer = try await fixture.send(.get, "\(Paths.why("bea"))?notification=\(other)", user: "vic")
-        #expect(answer.status == .ok && !answer.text.contains("notification \(other)"), "\(answer.text)")
+        for number in [other, "7"] {
+            let answer = try await fixture.send(.get, "\(Paths.why("bea"))?notification=\(number)", user: "vic")
+            let text = "Notification \(number) is not visible to you: it never existed, has expired and is deleted"
+            #expect(answer.text.contains(text) && !answer.text.contains("expired at"), "\(answer.text)")
+        }
+        try await fixture.send(.get, Paths.why("alice"), user: "vic").expectProblem(.notFound, "you see no user")
+        // The viewer sees cara, but no notification and no device of the other app.
+        try await fixture.storage.addUser("cara", role: .device, ServerFixture.passwordHash)
+        _ = try await fixture.post(#"{"Payload":"x","To":["username:cara"]}"#, user: "paul")
+        let cara = try await fixture.storage.user("cara")
+        try await fixture.storage.addDevice(of: cara, handle: "cara")
+        try await self.set(["default", "bank"], of: "cara", in: fixture)
+        let about = try await fixture.send(.get, Paths.why("cara"), user: "vic").text
+        #expect(about.contains("None of the latest notifications for cara is visible to you"), "\(about)")
+        #expect(about.contains("No device of cara is visible to you") && !about.contains("was sent"), "\(about)")
+    }
+
+    /// A viewer of some apps reads what an administrator reads, about the notifications of these
+    /// apps.
+    @Test(arguments: StoreKind.all, ["expired at", "was recalled at"])
+    func aViewerReadsTheTrueStateOfANotification(kind: StoreKind, state: String) async throws {
+        let (fixture, notifications) = try await self.makeFixture(kind)
+        let path = try #require(notifications["B"])
+        if state == "expired at" {
+            fixture.clock.advance(by: 1e6)
+        } else {
+            #expect(try await fixture.send(.delete, path, user: "tess").status == .noContent)
+        }
+        let seen = try await fixture.send(.get, Paths.why("bea"), user: "vic").text
+        let whole = try await fixture.send(.get, Paths.why("bea"), user: "ada").text
+        #expect(seen.contains(state) && seen == whole, "\(seen), \(whole)")
     }
 
     @Test func aViewerOfAllAppsSeesAll() async throws {
