@@ -419,7 +419,8 @@ SCHEMAS = {
         },
         description="A page of devices in the order in which their ids were issued.",
     ),
-    "DeviceCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}$", "description": "Where a list of devices ended."},
+    "DeviceCursor": {"anyOf": [{"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}$"}, schema("ViewerCursor")], "description": "Where a list of devices ended."},
+    "ViewerCursor": {"type": "string", "pattern": "^[-A-Za-z0-9_]{187}$", "description": "Where a list ended, encrypted for a viewer who does not belong to all apps."},
     "DeviceTest": thing(
         ["Device", "State", "Reason"],
         {
@@ -490,12 +491,12 @@ SCHEMAS = {
         },
         description="Why devices got a notification or not.",
     ),
-    "FailureCursor": {"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$", "description": "Where a list of failed pushes ended."},
+    "FailureCursor": {"anyOf": [{"type": "string", "pattern": "^[0-9]{1,15}\\.[1-9][0-9]{0,17}\\.[1-9][0-9]{0,17}$"}, schema("ViewerCursor")], "description": "Where a list of failed pushes ended."},
     "EventList": thing(
         ["Events", "Cursor", "More", "Truncated"],
         {
             "Events": {"type": "array", "maxItems": 500, "items": schema("Event")},
-            "Cursor": {"type": "string", "pattern": "^[0-9]{1,19}$", "description": "The `cursor` for the events after these; present on the last page, too."},
+            "Cursor": {"anyOf": [{"type": "string", "pattern": "^[0-9]{1,19}$"}, schema("ViewerCursor")], "description": "The `cursor` for the events after these; present on the last page, too."},
             "More": {"type": "boolean", "description": "Whether there is a next page now."},
             "Truncated": {"type": "boolean", "description": "Whether events after `cursor` have expired, so that some may be missing here."},
         },
@@ -662,7 +663,7 @@ SCHEMAS = {
     ),
     "UserList": thing(
         ["Users", "Cursor", "More"],
-        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "Cursor": {"anyOf": [schema("Username"), {"type": "null"}], "description": "The `cursor` of the next page; null if there is no user."}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
+        {"Users": {"type": "array", "maxItems": 500, "items": schema("User")}, "Cursor": {"anyOf": [schema("Username"), schema("ViewerCursor"), {"type": "null"}], "description": "The `cursor` of the next page; null if there is no user."}, "More": {"type": "boolean", "description": "Whether there are more after the last one."}},
         description="A page of users in the order of their names.",
     ),
     "PasswordChange": thing(
@@ -687,7 +688,7 @@ SCHEMAS = {
                     "Request": {"type": "string", "description": "The request's id."},
                 },
             )},
-            "Cursor": {"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$", "description": "The `cursor` of the next page; null if there is no entry."},
+            "Cursor": {"anyOf": [{"type": ["string", "null"], "pattern": "^[1-9][0-9]{0,18}$"}, schema("ViewerCursor")], "description": "The `cursor` of the next page; null if there is no entry."},
             "More": {"type": "boolean", "description": "Whether there are older entries; in a search, older entries that were not searched yet."},
             "Searched": {"type": "integer", "minimum": 0, "maximum": 5000, "description": "The number of searched entries; absent without a search."},
         },

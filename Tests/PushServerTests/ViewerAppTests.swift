@@ -149,6 +149,38 @@ import Testing
         #expect(seen.contains(state) && seen == whole, "\(seen), \(whole)")
     }
 
+    /// A page may end at an entry of another app.
+    @Test(
+        arguments: StoreKind.all,
+        [
+            ("users", "Users"), ("devices", "Devices"), ("deliveries", "Deliveries"), ("events", "Events"),
+            ("audit", "Entries"),
+        ]
+    )
+    func aViewersCursorsRevealNothingAndContinueTheList(kind: StoreKind, list: (path: String, entries: String))
+        async throws
+    {
+        let (fixture, _) = try await self.makeFixture(kind)
+        let path = "/api/\(list.path)?limit="
+        let whole = try await fixture.send(.get, path + "500", user: "vic").json[list.entries]
+        var (found, lengths, query, hasMore) = ([JSONValue](), Set<Int>(), "", true)
+        while hasMore, lengths.count <= 1 {
+            let page = try await fixture.send(.get, path + "1" + query, user: "vic").json
+            guard case .array(let entries)? = page[list.entries], let cursor = page["Cursor"]?.text else {
+                throw StoreFixture.Missing("a page")
+            }
+            found += entries
+            lengths.insert(cursor.count)
+            query = "&cursor=\(cursor)"
+            hasMore = page["More"] == .bool(true)
+        }
+        #expect(whole == .array(found) && !found.isEmpty)
+        #expect(lengths.count == 1 && lengths.allSatisfy { $0 > 100 })
+        let plain = try #require(try await fixture.send(.get, path + "1", user: "ada").json["Cursor"]?.text)
+        try await fixture.send(.get, path + "1&cursor=\(plain)", user: "vic").expectProblem(.invalidCursor)
+        try await fixture.send(.get, path + "1\(query)", user: "ada").expectProblem(.invalidCursor)
+    }
+
     @Test func aViewerOfAllAppsSeesAll() async throws {
         let (fixture, _) = try await self.makeFixture(.sqlite)
         try await self.set(["bank", "default"], of: "vic", in: fixture)

@@ -28,9 +28,9 @@ struct DeviceAdministrationHandler: Handler {
             guard let name = Username(text) else { throw Problem(.invalidParameter, "user must be a user name") }
             return name
         }
-        let last = try query.start { DevicePlace(cursor: $0) }
-        let size = try query.limit
         let apps = self.scope.limit(of: try context.user)
+        let last = try query.start { self.scope.text(ofCursor: $0, within: apps).flatMap(DevicePlace.init(cursor:)) }
+        let size = try query.limit
         if let user {
             guard let found = try await context.reader.user(named: user), AppScope.sees(found.apps, within: apps)
             else { throw Problem(.notFound) }
@@ -49,7 +49,7 @@ struct DeviceAdministrationHandler: Handler {
         return Response(
             page: "Devices",
             scan.found.map { $0.json(showsHandle: showsHandles) },
-            cursor: scan.end(hidingOthers: apps != nil)?.cursor,
+            cursor: try self.scope.cursor(scan.last?.cursor, within: apps),
             hasMore: scan.hasMore
         )
     }
