@@ -587,7 +587,7 @@ SCHEMAS = {
     "SessionView": thing(
         ["Name", "Account", "Role", "Scopes", "ExpiresAt", "PageToken"],
         {
-            "Name": schema("Username"), "Account": schema("AccountId"), "Role": {"enum": ["device", "publisher", "admin"]}, "Scopes": schema("GivenScopes"),
+            "Name": schema("Username"), "Account": schema("AccountId"), "Role": schema("Role"), "Scopes": schema("GivenScopes"),
             "ExpiresAt": either("string", format="date-time", description="When the session ends; null for a caller without a token."),
             "PageToken": either("string", pattern="^[0-9a-f]{32}$", description="The value that the page sends as `Page-Token`; null for a caller without a cookie."),
         },
@@ -628,7 +628,7 @@ SCHEMAS = {
     ),
     "UserOrder": thing(
         ["Name"],
-        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
+        {"Name": schema("NewUsername"), "Password": schema("Password"), "WithoutPassword": either("boolean", description="Whether to create the user without a password, instead of `Password`."), "Role": {"enum": ["device", "viewer", "publisher", "admin", None], "default": "device"}, "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "default": ["default"]}, "RequiresEncryption": REQUIRES_ENCRYPTION},
         anyOf=[
             {"required": ["Password"], "properties": {"WithoutPassword": {"not": {"const": True}}}},
             {"required": ["WithoutPassword"], "properties": {"WithoutPassword": {"const": True}}, "not": {"required": ["Password"]}},
@@ -639,7 +639,7 @@ SCHEMAS = {
     "NewUser": thing(["Name", "Role", "Apps", "RequiresEncryption"], {"Name": schema("Username"), "Role": schema("Role"), "Apps": schema("Apps"), "RequiresEncryption": {"type": "boolean"}}, description="The created user."),
     "UserChange": thing(
         [], {
-            "Role": {"enum": ["device", "publisher", "admin", None]},
+            "Role": {"enum": ["device", "viewer", "publisher", "admin", None]},
             "Apps": {"anyOf": [schema("Apps"), {"type": "null"}], "description": "Devices of apps that the user leaves are retired."},
             "Password": {"anyOf": [schema("Password"), {"type": "null"}], "description": "A new password ends the user's sessions."},
             "Disabled": either("boolean", description="The server refuses a disabled user at once, like an unknown one."),
