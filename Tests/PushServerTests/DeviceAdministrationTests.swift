@@ -75,7 +75,8 @@ import Testing
     }
 
     @Test func theDevicesOfAnUnknownUserAreNotFound() async throws {
-        try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada").expectProblem(.notFound)
+        try await self.fixture.send(.get, "\(Paths.devices)?user=nobody", user: "ada")
+            .expectProblem(.notFound, "you see no user nobody")
     }
 
     @Test(arguments: [

@@ -33,7 +33,7 @@ struct DeviceAdministrationHandler: Handler {
         let size = try query.limit
         if let user {
             guard let found = try await context.reader.user(named: user), AppScope.sees(found.apps, within: apps)
-            else { throw Problem(.notFound) }
+            else { throw Problem(.notFound, "you see no user \(user)") }
         }
         var scan = ListScan<DeviceEntry, DevicePlace>(
             after: last,
