@@ -188,6 +188,8 @@ import Testing
         #expect(apps == [ids[0]: Self.bank, ids[1]: .usual])
         self.fixture.clock.advance(by: 1e7)
         #expect(try await self.fixture.reader.apps(of: ids, now: self.fixture.now) == [:], "they have expired")
+        #expect(try await self.fixture.reader.summary(of: ids[0])?.app == Self.bank)
+        #expect(try await self.fixture.reader.summary(of: ids[1])?.app == .usual)
         #expect(try await self.fixture.reader.apps(of: [], now: self.fixture.now) == [:])
     }
 

@@ -56,11 +56,11 @@ extension PostgreSQLReader {
         from r left join account u on u.id = r.user_id order by r.user_id
         """
 
-    package static let times = "select \(NotificationTimes.Column.list) from notification n where n.id = $1"
+    package static let summary = "select \(NotificationSummary.Column.list) from notification n where n.id = $1"
 
     package static let latestNotifications = """
         with r as (select notification_id, change from recipient where user_id = $1 order by change desc limit $2)
-        select \(NotificationTimes.Column.list)
+        select \(NotificationSummary.Column.list)
         from r join notification n on n.id = r.notification_id order by r.change desc
         """
 

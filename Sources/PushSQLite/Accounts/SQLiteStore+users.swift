@@ -8,6 +8,7 @@ extension SQLiteStore {
         _ name: Username,
         role: Role,
         apps: Set<AppName>,
+        requiresEncryption: Bool,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
@@ -20,9 +21,9 @@ extension SQLiteStore {
             let sealed = try sealing.seal(name.description, in: .username(id))
             return try db.run(
                 """
-                insert into user (id, name, name_key, role, apps, password, created_at)
+                insert into user (id, name, name_key, role, apps, password, created_at, requires_encryption)
                 values (\(id), \(sealed), \(sealing.index.hash(name)), \(role.rawValue), \(apps.stored), \(password.phc),
-                    \(now.milliseconds)) on conflict (name_key) do nothing
+                    \(now.milliseconds), \(requiresEncryption)) on conflict (name_key) do nothing
                 """
             ) == 1
         }

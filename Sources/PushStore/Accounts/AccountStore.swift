@@ -57,6 +57,7 @@ package protocol AccountStore: Sendable {
         _ name: Username,
         role: Role,
         apps: Set<AppName>,
+        requiresEncryption: Bool,
         password: PasswordHash,
         by record: AuditRecord?,
         now: Date
@@ -113,20 +114,24 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Adds a user who belongs to the default app.
+    /// Adds a user who does not require end-to-end encryption.
     package func addUser(
         _ name: Username,
         role: Role,
+        apps: Set<AppName> = [.usual],
         password: PasswordHash,
-        by record: AuditRecord?,
+        by record: AuditRecord? = nil,
         now: Date
     ) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
-    }
-
-    /// Adds a user of the default app, without a record in the audit.
-    package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
+        try await self.addUser(
+            name,
+            role: role,
+            apps: apps,
+            requiresEncryption: false,
+            password: password,
+            by: record,
+            now: now
+        )
     }
 
     /// Replaces the tags that were given to a user, whatever rights the user has.

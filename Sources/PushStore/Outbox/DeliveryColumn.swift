@@ -113,14 +113,16 @@ extension RecipientEntry: StoredEntity {
     }
 }
 
-extension NotificationTimes: StoredEntity {
+extension NotificationSummary: StoredEntity {
     /// The columns, for queries that name the notification `n`.
     package enum Column: Int32, SelectedColumn {
-        case id, createdAt, expiresAt, recalledAt
+        case id, app, isEndToEnd, createdAt, expiresAt, recalledAt
 
         package var sql: String {
             switch self {
             case .id: "n.id"
+            case .app: "n.app"
+            case .isEndToEnd: "n.is_end_to_end"
             case .createdAt: "n.created_at"
             case .expiresAt: "n.expires_at"
             case .recalledAt: "n.recalled_at"
@@ -134,6 +136,8 @@ extension NotificationTimes: StoredEntity {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(
             id: id,
+            app: AppName(stored: try row.optionalText(Column.app)),
+            isEndToEnd: try row.flag(Column.isEndToEnd),
             createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
             expiresAt: Date(milliseconds: try row.integer(Column.expiresAt)),
             recalledAt: try row.optionalInteger(Column.recalledAt).map(Date.init(milliseconds:))

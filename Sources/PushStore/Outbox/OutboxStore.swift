@@ -54,12 +54,12 @@ package protocol OutboxReader: Sendable {
         limit: Int
     ) async throws(StoreError) -> [RecipientEntry]
 
-    /// The times of a notification, even if it has expired or was recalled; `nil` if it is not
+    /// The summary of a notification, even if it has expired or was recalled; `nil` if it is not
     /// stored any more.
-    func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes?
+    func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary?
 
     /// A user's notifications that have changed last, the newest change first.
-    func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes]
+    func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary]
 
     /// Counts the next `limit` pushes of a notification, after a device number. `last` is the last
     /// device number that was counted; `nil` if no further pushes follow.

@@ -13,9 +13,11 @@ package struct RecipientEntry: Sendable, Hashable {
     package let dismissedAt: Date?
 }
 
-/// The times of a notification, in the form for operators.
-package struct NotificationTimes: Sendable, Hashable {
+/// The state of a notification, in the form for operators.
+package struct NotificationSummary: Sendable, Hashable {
     package let id: NotificationID
+    package let app: AppName
+    package let isEndToEnd: Bool
     package let createdAt: Date
     package let expiresAt: Date
     /// When the notification was recalled; `nil` if it was not.

@@ -46,7 +46,7 @@ package protocol SharedReader: StoreReader {
     static var counts: String { get }
     static var failedPushes: String { get }
     static var recipients: String { get }
-    static var times: String { get }
+    static var summary: String { get }
     static var latestNotifications: String { get }
 }
 
@@ -189,11 +189,11 @@ extension SharedReader {
         try await self.all(Self.recipients, [.integer(id.rawValue), .integer(user), .count(limit)])
     }
 
-    package func times(of id: NotificationID) async throws(StoreError) -> NotificationTimes? {
-        try await self.first(Self.times, .integer(id.rawValue))
+    package func summary(of id: NotificationID) async throws(StoreError) -> NotificationSummary? {
+        try await self.first(Self.summary, .integer(id.rawValue))
     }
 
-    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes] {
+    package func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationSummary] {
         try await self.all(Self.latestNotifications, [.integer(user), .count(limit)])
     }
 }
