@@ -88,11 +88,11 @@ package protocol NotificationStore: PostStore {
     ) async throws -> MarkOutcome
 
     /// Marks notifications as read for a recipient, all in one transaction; returns the
-    /// notifications that are read now, without those that the user cannot see, and whether any of
-    /// them was unread before.
+    /// notifications that are read now, without those that the user cannot see or whose app it may
+    /// not use, and whether any of them was unread before.
     func markRead(
         _ ids: [NotificationID],
-        by user: Int64,
+        by user: User,
         now: Date
     ) async throws -> (read: [NotificationID], hasChanged: Bool)
 
