@@ -30,7 +30,10 @@ struct SessionSettings: Sendable {
         // Each statement uses an index, and has one permanent plan. A plan made while tables are
         // small must not scan them whole when they have grown. Planning costs more than most
         // statements do.
-        ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
+        ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"),
+        // The planner counts a scan that it cannot avoid as very expensive, and would compile it
+        // or start two processes for it.
+        ("jit", "off"), ("max_parallel_workers_per_gather", "0"),
         // With these keepalives, the server detects a client whose machine has failed, and ends
         // its session.
         ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
