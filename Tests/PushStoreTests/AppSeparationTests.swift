@@ -193,6 +193,20 @@ import Testing
         #expect(try await self.fixture.reader.apps(of: [], now: self.fixture.now) == [:])
     }
 
+    @Test(arguments: [([bank, .usual], [1, 2]), ([.usual], [2]), ([], [])] as [(Set<AppName>, [Int64])])
+    func onlyNotificationsOfTheUsersAppsAreMarked(apps: Set<AppName>, expected: [Int64]) async throws {
+        let both = try await self.addUser("both", of: [Self.bank, .usual])
+        _ = try await self.post(1, to: "username:both", of: Self.bank, on: [Self.others])
+        _ = try await self.post(2, to: "username:both", of: .usual, on: [Self.own])
+        #expect(try await self.fixture.store.changeUser(both.name, apps: apps, now: self.fixture.now) == .done)
+        let user = try await self.fixture.user("both")
+        let ids = try [1, 2, 3, 2, 1].map { try #require(NotificationID(rawValue: $0)) }
+        for hasChanged in [!expected.isEmpty, false] {
+            let marked = try await self.fixture.store.markRead(ids, by: user, now: self.fixture.now)
+            #expect(marked.read.map(\.rawValue) == expected && marked.hasChanged == hasChanged)
+        }
+    }
+
     @Test func userWhoLeavesAnAppLosesOnlyItsDevices() async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
         try await self.fixture.addDevice(of: both, platform: "apns", handle: "b1")

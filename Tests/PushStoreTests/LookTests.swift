@@ -224,7 +224,7 @@ import Testing
         }
         let ids = [1, 2].compactMap { NotificationID(rawValue: $0) }
         for (marked, hasChanged) in [([ids[0]], true), ([ids[0]], false), (ids, true), (ids, false)] {
-            let found = try await self.store.markRead(marked, by: self.alice.id, now: self.fixture.now)
+            let found = try await self.store.markRead(marked, by: self.alice, now: self.fixture.now)
             #expect(found.read == marked && found.hasChanged == hasChanged)
         }
     }

@@ -21,20 +21,19 @@ extension SQLiteStore {
     }
 
     static func state(of id: NotificationID, for user: Int64, _ db: Database, now: Date) throws -> RecipientState? {
-        try db.first(
-            """
-            select \(sql: RecipientState.Column.list)
-            from notification n cross join recipient r on r.notification_id = n.id and r.user_id = \(user)
-            left join untaken w on w.notification_id = n.id and w.user_id = \(user)
-            where n.id = \(id.rawValue) and n.expires_at > \(now.milliseconds)
-            """,
-            decode: RecipientState.init
-        )
+        try db.first(prepared: Self.state, id.rawValue, user, now.milliseconds, decode: RecipientState.init)
     }
 
-    /// Dismisses a notification for a recipient who sees it, and cancels its pushes to this user.
-    /// If it was recalled or has expired meanwhile, nothing changes, and the user sees the recall
-    /// or the expiry.
+    private static let state = """
+        select \(RecipientState.Column.list)
+        from notification n cross join recipient r on r.notification_id = n.id and r.user_id = ?2
+        left join untaken w on w.notification_id = n.id and w.user_id = ?2
+        where n.id = ?1 and n.expires_at > ?3
+        """
+
+    /// Dismisses a notification for a recipient who sees it, and cancels its pushes to that user.
+    /// If the notification was recalled or has expired meanwhile, the user sees the recall or the
+    /// expiry, not the dismissal.
     static func hide(
         _ id: NotificationID,
         from user: Int64,

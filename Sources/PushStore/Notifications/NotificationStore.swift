@@ -91,11 +91,11 @@ package protocol NotificationStore: PostStore {
     ) async throws -> MarkOutcome
 
     /// Marks notifications as read for a recipient, in one transaction. Returns those that are now
-    /// read; notifications that the user cannot see are left out. Also returns whether any of them
-    /// was unread before.
+    /// read; notifications that the user cannot see, or whose app the user may not use, are left
+    /// out. Also returns whether any of them was unread before.
     func markRead(
         _ ids: [NotificationID],
-        by user: Int64,
+        by user: User,
         now: Date
     ) async throws -> (read: [NotificationID], hasChanged: Bool)
 

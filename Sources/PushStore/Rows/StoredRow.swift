@@ -9,7 +9,7 @@ package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
 
 extension SelectedColumn {
     /// The columns for a `select`.
-    package static var list: String { self.allCases.map(\.sql).joined(separator: ", ") }
+    package static var list: String { self.allCases.map { $0.sql }.joined(separator: ", ") }
 }
 
 /// A row of either kind of database. A decoder reads its columns by cases of `SelectedColumn`.
