@@ -83,9 +83,12 @@ extension Configuration.Tracing {
     ) -> [OutboundRequest.Header]? {
         let names = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"]
         guard let (name, text) = Self.value(of: names, in: environment) else { return [] }
-        let headers = CollectorHeaders.read(text)
-        if headers == nil { fault = "\(name) \(CollectorHeaders.form)" }
-        return headers
+        do throws(CollectorHeaders.Fault) {
+            return try CollectorHeaders.read(text)
+        } catch {
+            fault = "\(name): \(error)"
+            return nil
+        }
     }
 
     /// The first variable that is set, with its value.

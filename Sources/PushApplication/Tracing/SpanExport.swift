@@ -45,10 +45,12 @@ struct SpanExport: Sendable {
     private func headers() throws -> [OutboundRequest.Header] {
         guard let file = self.configuration.headersFile else { return self.configuration.headers.exposed }
         let key = "tracing.headersFile"
-        guard let headers = CollectorHeaders.read(try SecretFile.text(of: file, key: key)) else {
-            throw ConfigurationError("\(key): \(file) \(CollectorHeaders.form)")
+        let text = try SecretFile.text(of: file, key: key)
+        do throws(CollectorHeaders.Fault) {
+            return try CollectorHeaders.read(text)
+        } catch {
+            throw ConfigurationError("\(key): \(file): \(error)")
         }
-        return headers
     }
 
     var sample: MetricSample { MetricSample(.spansDropped, [:], Double(self.recorder.dropped)) }
