@@ -352,6 +352,28 @@ import Testing
         #expect(tracing.headers.exposed.map(\.value) == values)
     }
 
+    @Test(arguments: [
+        "tracing: {headersFile: a}", "tracing: {caFile: a}", "proxy: {credentialsFile: a}",
+        "events: {webhook: {secretFile: a}}",
+    ])
+    func aFileWithoutTheAddressThatNeedsItIsRefused(yaml: String) throws {
+        let folder = try TemporaryFolder()
+        try yaml.write(toFile: folder.file("sealpost.yaml"), atomically: true, encoding: .utf8)
+        #expect {
+            try Configuration.load(file: folder.file("sealpost.yaml"), environment: [:])
+        } throws: {
+            "\($0)".contains("sealpost.yaml:1: ") && "\($0)".contains(" has no meaning without ")
+        }
+    }
+
+    /// The file belongs to the collector that the variables name, also while they switch it off.
+    @Test func aFileOfHeadersMayBelongToTheCollectorOfAVariable() throws {
+        var environment = ["SEALPOST_TRACING_HEADERSFILE": "a", "OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"]
+        #expect(try Configuration.load(file: nil, environment: environment).tracing?.headersFile == "a")
+        environment["OTEL_SDK_DISABLED"] = "true"
+        #expect(try Configuration.load(file: nil, environment: environment).tracing == nil)
+    }
+
     @Test func everyKeyIsRead() throws {
         let tracing = try Configuration.load(
             file: nil,

@@ -10,7 +10,12 @@ extension Configuration.Proxy {
         let includesDeviceHosts = try section.bool("deviceHosts") ?? false
         let url = try section.string("url")
         try section.finish()
-        guard let url else { return nil }
+        guard let url else {
+            guard credentialsFile == nil else {
+                throw section.error("credentialsFile", nil, "has no meaning without proxy.url")
+            }
+            return nil
+        }
         guard OutboundURL(url).flatMap({ OutboundProxy($0) }) != nil else {
             throw section.error("url", nil, "must be http:// or https://, a host and a port")
         }
