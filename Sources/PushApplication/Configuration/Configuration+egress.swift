@@ -40,7 +40,8 @@ extension Configuration {
                 try SecretFile.text(of: $0, key: key).trimmingCharacters(in: .whitespacesAndNewlines)
             }
             guard let url = OutboundURL(proxy.url), let proxy = OutboundProxy(url, credentials: credentials) else {
-                throw ConfigurationError("\(key): must have a name, a colon and a password")
+                let file = proxy.credentialsFile ?? ""
+                throw ConfigurationError("\(key): \(file) must have a name, a colon and a password on its only line")
             }
             return Egress(proxy: proxy, includesDeviceHosts: self.proxy?.includesDeviceHosts == true)
         }
