@@ -2,7 +2,7 @@
 /// changed nothing, unless the error says so.
 package enum StoreError: Error, CustomStringConvertible {
     /// Another process holds the store; `place` names the store, for example by its path.
-    case inUse(place: String)
+    case inUse(place: String, process: Int? = nil)
     /// The database was written by a later version.
     case tooNew(migration: String)
     /// The migration would break these servers of an older version, which use the database now.
@@ -41,7 +41,8 @@ package enum StoreError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .inUse(let place): "the database \(place) is in use by another process; stop that process first"
+        case .inUse(let place, let process):
+            "the database \(place) is in use by another process\(process.map { " (\($0))" } ?? ""); stop that process first"
         case .tooNew(let migration):
             "the database was written by a later version with the migration \(migration); use that version"
         case .olderServers(let names, let migration):

@@ -334,8 +334,9 @@ import Testing
         let daemon = try await Daemon(in: self.folder)
         let second = try await Daemon.run(["serve"], in: folder, environment: ["SEALPOST_SERVER_LISTEN": "127.0.0.1:0"])
         #expect(second.code == 1)
-        let text = "the database var/sealpost.db is in use by another process; stop that process first"
-        #expect(second.errors.hasPrefix("sealpost: \(text)\n"))
+        let process = "another process (\(daemon.process.id))"
+        let text = "the database var/sealpost.db is in use by \(process); stop that process first"
+        #expect(second.errors.hasPrefix("sealpost: \(text)\n"), "\(second.errors)")
         let moved = try await Daemon.run(["migrate"], in: folder)
         #expect(moved.code == 1)
         #expect(moved.errors.contains("in use by another process"))
