@@ -44,6 +44,7 @@ package struct Doctor: Sendable {
         // Keeps one finding about the clock, since each provider reports the same.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         findings += await self.eventWebhook(on: loop, online: online)
+        findings += await self.issuer(on: loop)
         findings += await self.tracing(on: loop)
         return findings + (await self.server())
     }
