@@ -343,6 +343,17 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
+    /// docs/operate/keys.md has the same order.
+    @Test func theHelpOfKeysRotateBacksUpTheKeyringAfterwards() async throws {
+        let help = try await Daemon.run(["keys", "rotate", "--help"], in: self.folder).output
+        #expect(help.contains("Back up the keyring afterwards, before `reload`"), "\(help)")
+    }
+
+    @Test func aWrongValueIsReportedWithoutTheUsageOfAllCommands() async throws {
+        let ended = try await Daemon.run(["token", "create", "alice", "--expires-in", "0"], in: self.folder)
+        #expect(ended.code == 64 && ended.errors == "sealpost: a token's lifetime must be 1 to 31536000 seconds\n")
+    }
+
     @Test func anAddressInUseIsNamed() async throws {
         let daemon = try await Daemon(in: self.folder)
         let other = try TemporaryFolder()

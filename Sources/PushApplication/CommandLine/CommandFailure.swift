@@ -25,8 +25,9 @@ package func reportingErrors(
 ) async throws {
     do {
         try await body()
-    } catch let error as ValidationError where json {
-        throw CommandProblem(usage: error.message).report(json: true)
+    } catch let error as ValidationError {
+        // ArgumentParser would print the usage of `sealpost` itself.
+        throw CommandProblem(usage: error.message).report(json: json)
     } catch {
         guard let problem = CommandProblem(error.named(by: configuration)) else { throw error }
         throw problem.report(json: json, using: configuration)
