@@ -636,11 +636,12 @@ operation(
 FILE = {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness"), "Content-Security-Policy": header("ContentSecurityPolicy"), "Cross-Origin-Opener-Policy": header("OpenerPolicy")}
 UNCHANGED = {304: ("The client's cached answer is still valid.", None, {"ETag": header("ETag"), "Cache-Control": header("PublicFreshness")})}
 
-operation(
-    "GET", "/console", "findConsole", "operation", "Find the console",
-    "Redirects to the console, `/console/`.", None,
-    answers={308: ("The address of the console.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
-)
+for path, name in [("/", "findConsoleFromRoot"), ("/console", "findConsole")]:
+    operation(
+        "GET", path, name, "operation", "Find the console",
+        "Redirects to the console, `/console/`.", None,
+        answers={308: ("The address of the console.", None, {"Location": header("Location"), "Cache-Control": header("PublicFreshness")})},
+    )
 operation(
     "GET", "/console/", "getConsole", "operation", "Open the console",
     "Returns the page with which administrators operate the server.", None,

@@ -33,10 +33,10 @@ package struct Application: Sendable {
         manager: ServiceManager? = nil,
         stoppingOn signals: [UnixSignal] = []
     ) throws {
-        self.parts = try ApplicationParts(configuration, logger: logger)
+        self.parts = try ApplicationParts(configuration, listeners: listeners, logger: logger)
         let delivery = try self.parts.makeDelivery()
         let router = try self.parts.makeRouter()
-        self.server = try self.parts.makeServer(listeners: listeners, responder: router)
+        self.server = try self.parts.makeServer(responder: router)
         self.admin = try self.parts.makeAdminServer(router)
         let events = try self.parts.makeEventDelivery()
         let retention = self.parts.makeRetention()

@@ -50,11 +50,15 @@ struct ApplicationParts: Sendable {
     /// This event loop serves only calls to other servers: slow providers must not delay an answer
     /// to a phone.
     private let outboundLoop: EventLoop
+    /// Empty: `makeServer` opens them.
+    private let listeners: [Listener]
 
-    /// Opens the database and reads keys, certificates and credentials.
+    /// Opens the database and reads keys, certificates and credentials. `listeners`, if there are
+    /// any, replace the configuration's `server.listen`.
     ///
-    /// Throws a `ConfigurationError`, `StoreError` or `SystemError` that names the fault.
-    init(_ configuration: Configuration, logger: Logger) throws {
+    /// Throws `ConfigurationError`, `CommandFailure`, `StoreError` or `SystemError`, which name
+    /// the fault.
+    init(_ configuration: Configuration, listeners: [Listener], logger: Logger) throws {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
@@ -72,7 +76,7 @@ struct ApplicationParts: Sendable {
         self.tls = try configuration.tls.map {
             try TLSSetup($0, logger: logger)
         }
-        if PrivateFile.isMissing(configuration.keyring) { try Self.checkFiles(of: configuration) }
+        self.listeners = try Self.checkFirstStart(of: configuration, listeners)
         let keyring = try KeyringFile(configuration.keyring).loadOrCreate(beside: configuration.storePlace)
         let options = StoreOptions(
             configuration,
@@ -88,6 +92,7 @@ struct ApplicationParts: Sendable {
         self.signingKeys = SigningKeys(try SigningKeyFile(configuration.signingKeys).loadOrCreate())
         self.loops = try EventLoopGroup(count: configuration.loops)
         self.outboundLoop = try EventLoop(index: 0, name: "outbound")
+        try configuration.makeKeysOfWebPush()
         let outbound = try OutboundParts(configuration, recorder, self.streams, on: self.outboundLoop)
         self.spans = outbound.spans
         self.issuer = outbound.issuer
@@ -104,17 +109,22 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Reads the files that the configuration names. If one of them cannot be used, a first start
-    /// then fails before it creates any file.
-    private static func checkFiles(of configuration: Configuration) throws {
-        var configuration = configuration
-        // A missing key of Web Push is not an error here, since the start creates that key.
-        configuration.senders = configuration.senders.filter { _, sender in
-            if case .webPush(let webPush) = sender { !PrivateFile.isMissing(webPush.keyFile) } else { true }
-        }
+    /// Before a start that makes files, reads the files that the configuration names and opens its
+    /// addresses, so that the start makes nothing if one of them cannot be used.
+    ///
+    /// Returns the opened listeners, or else `listeners`.
+    private static func checkFirstStart(
+        of configuration: Configuration,
+        _ listeners: [Listener]
+    ) throws -> [Listener] {
+        guard configuration.madeFiles.contains(where: PrivateFile.isMissing) else { return listeners }
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         _ = try OutboundParts(configuration, SpanRecorder(sampling: 0), StreamHub(), on: loop)
+        if !PrivateFile.isMissing(configuration.signingKeys) {
+            _ = try SigningKeyFile(configuration.signingKeys).load()
+        }
+        return listeners.isEmpty ? try configuration.makeListeners() : listeners
     }
 
     /// Closes the senders, the store and the event loops, in this order. Call it after the
@@ -240,13 +250,10 @@ struct ApplicationParts: Sendable {
         }
     }
 
-    /// Listens on `listeners`, or on the configuration's addresses if there are none. Throws
-    /// `CommandFailure`.
-    func makeServer(listeners: [Listener], responder: PushServer) throws -> HTTPServer {
+    /// Throws `CommandFailure` if an address cannot be opened.
+    func makeServer(responder: PushServer) throws -> HTTPServer {
         HTTPServer(
-            listeners: listeners.isEmpty
-                ? try self.configuration.listen.compactMap(SocketAddress.init).map { try Self.listen(at: $0) }
-                : listeners,
+            listeners: self.listeners.isEmpty ? try self.configuration.makeListeners() : self.listeners,
             loops: self.loops,
             limits: self.configuration.limits,
             proxies: self.configuration.proxies,
@@ -257,21 +264,7 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    private static func listen(at address: SocketAddress) throws(CommandFailure) -> Listener {
-        do throws(SystemError) {
-            return try Listener(address)
-        } catch {
-            let remedy =
-                switch error.code {
-                case EADDRINUSE: "; stop the program that has the address, or change server.listen"
-                case EACCES: "; use a port above 1023, or the socket of systemd: docs/operate/install.md"
-                default: ""
-                }
-            throw CommandFailure("server.listen: \(error)\(remedy)")
-        }
-    }
-
-    /// The router of the requests from all listeners. Throws `StoreError`.
+    /// The router of all listeners. Throws `StoreError`.
     func makeRouter() throws -> PushServer {
         PushServer(
             store: self.store,

@@ -92,9 +92,7 @@ extension Application {
             logger.error("database refused", metadata: ["reason": "\(error)"])
             // The closed application binds the listeners and the application reuses them, so that
             // no connection is refused in between.
-            let bound =
-                listeners.isEmpty
-                ? try configuration.listen.compactMap(SocketAddress.init).map { try Listener($0) } : listeners
+            let bound = listeners.isEmpty ? try configuration.makeListeners() : listeners
             let closed = try ClosedApplication(
                 configuration,
                 because: summary,

@@ -16,6 +16,10 @@ package struct SQLiteDatabase: StorePlace {
     package var description: String { self.path }
 
     package var fault: String? {
+        var status = stat()
+        if stat(self.path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
+            return "\(self.path) is not a regular file; name a file"
+        }
         guard let system = NetworkFileSystem(of: self.path) else { return nil }
         return "\(self.path) is on a network file system (\(system.type)), where two servers could destroy it; "
             + "move it to a local disk, or use PostgreSQL"

@@ -1,9 +1,9 @@
 /// The reason why a store cannot be opened, or why an operation has failed. A failed operation has
 /// changed nothing, unless the error's comment says something else.
 package enum StoreError: Error, CustomStringConvertible {
-    /// Another process uses the store. `place` identifies the store, for example by its path.
-    case inUse(place: String)
-    /// A later version of the program has written the database.
+    /// Another process holds the store; `place` names the store, for example by its path.
+    case inUse(place: String, process: Int? = nil)
+    /// The database was written by a later version.
     case tooNew(migration: String)
     /// The migration would break these servers of an older version, which are using the database.
     case olderServers(String, migration: String)
@@ -40,7 +40,8 @@ package enum StoreError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .inUse(let place): "the database \(place) is in use by another process; stop that process first"
+        case .inUse(let place, let process):
+            "the database \(place) is in use by another process\(process.map { " (\($0))" } ?? ""); stop that process first"
         case .tooNew(let migration):
             "the database was written by a later version with the migration \(migration); use that version"
         case .olderServers(let names, let migration):

@@ -25,11 +25,11 @@ package func reportingErrors(
 ) async throws {
     do {
         try await body()
-    } catch let error as ValidationError where json {
-        throw CommandProblem(usage: error.message).report(json: true)
+    } catch let error as ValidationError {
+        // ArgumentParser would print the usage of `sealpost` itself.
+        throw CommandProblem(usage: error.message).report(json: json)
     } catch {
-        let named = (error as? ConfigurationError).flatMap { configuration?.naming($0) }
-        guard let problem = CommandProblem(named ?? error) else { throw error }
+        guard let problem = CommandProblem(error.named(by: configuration)) else { throw error }
         throw problem.report(json: json, using: configuration)
     }
 }
@@ -51,5 +51,17 @@ extension CommandProblem {
     private func json(using configuration: ConfigurationFile?) -> JSONValue {
         guard let configuration, case .object(let members) = self.json else { return self.json }
         return .object(members + [.init("configuration", .string("\(configuration)"))])
+    }
+}
+
+extension Error {
+    /// The error with the place of the key that it names, if it names one.
+    fileprivate func named(by configuration: ConfigurationFile?) -> any Error {
+        guard let configuration else { return self }
+        return switch self {
+        case let error as ConfigurationError: ConfigurationError(configuration.naming(error.description))
+        case let error as CommandFailure: CommandFailure(configuration.naming(error.description), error.code)
+        default: self
+        }
     }
 }

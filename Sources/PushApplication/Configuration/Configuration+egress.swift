@@ -11,7 +11,12 @@ extension Configuration.Proxy {
         let includesDeviceHosts = try section.bool("deviceHosts") ?? false
         let url = try section.string("url")
         try section.finish()
-        guard let url else { return nil }
+        guard let url else {
+            guard credentialsFile == nil else {
+                throw section.error("credentialsFile", nil, "has no meaning without proxy.url")
+            }
+            return nil
+        }
         guard OutboundURL(url).flatMap({ OutboundProxy($0) }) != nil else {
             throw section.error("url", nil, "must be http:// or https://, a host and a port")
         }
@@ -36,7 +41,8 @@ extension Configuration {
                 try SecretFile.text(of: $0, key: key).trimmingCharacters(in: .whitespacesAndNewlines)
             }
             guard let url = OutboundURL(proxy.url), let proxy = OutboundProxy(url, credentials: credentials) else {
-                throw ConfigurationError("\(key): must have a name, a colon and a password")
+                let file = proxy.credentialsFile ?? ""
+                throw ConfigurationError("\(key): \(file) must have a name, a colon and a password on its only line")
             }
             return Egress(proxy: proxy, includesDeviceHosts: self.proxy?.includesDeviceHosts == true)
         }

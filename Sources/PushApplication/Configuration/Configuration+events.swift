@@ -31,7 +31,12 @@ extension Configuration.Events.Webhook {
         let (secretFile, caFile) = (try section.string("secretFile"), try section.string("caFile"))
         let isDirect = try section.bool("direct") ?? false
         try section.finish()
-        guard let url else { return nil }
+        guard let url else {
+            guard secretFile == nil else {
+                throw section.error("secretFile", nil, "has no meaning without events.webhook.url")
+            }
+            return nil
+        }
         guard let secretFile else { throw section.error("secretFile", nil, "is missing; the receiver's url needs it") }
         self.init(url: url, secretFile: secretFile, caFile: caFile, isDirect: isDirect)
     }

@@ -363,13 +363,9 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The content of the file that a key names. If the file cannot be read, throws a
-    /// `ConfigurationError` that names the file and the key.
+    /// The text of a file of certificates, or of a revocation list, that a key names. If the file
+    /// cannot be read, throws a `ConfigurationError` that names the file and the key.
     static func text(of file: String, key: String) throws -> String {
-        do {
-            return try String(contentsOfFile: file, encoding: .utf8)
-        } catch {
-            throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
-        }
+        try PrivateFile.read(file, what: "\(key):", upTo: 64 << 20).text
     }
 }

@@ -56,14 +56,14 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         return "\(source), as there is no \(Self.usual.joined(separator: " and no "))"
     }
 
-    /// The error with the place that set the key: the variable, or the file and the line. Errors
-    /// that are thrown after loading contain only the key.
-    func naming(_ error: ConfigurationError) -> ConfigurationError {
-        let key = error.description.prefix { $0 != ":" }
+    /// The message with the variable, or the file and the line, that set the key at its beginning:
+    /// errors after loading know only the key.
+    func naming(_ message: String) -> String {
+        let key = message.prefix { $0 != ":" }
         let path = key.split(separator: ".").map(String.init)
         let variable = ConfigurationSource.variable(path)
-        guard let place = self.variables.contains(variable) ? variable : self.place(of: path) else { return error }
-        return ConfigurationError(place + error.description.dropFirst(key.count))
+        guard let place = self.variables.contains(variable) ? variable : self.place(of: path) else { return message }
+        return place + message.dropFirst(key.count)
     }
 
     /// The file, line and key; `nil` if the file does not set the key.

@@ -33,7 +33,7 @@ final class ConfigurationSource {
         } catch let error as ConfigurationError {
             throw error
         } catch {
-            throw ConfigurationError("\(file): cannot be read: \(error.localizedDescription)")
+            throw ConfigurationError("\(file): cannot be read: \(error.cause)")
         }
     }
 

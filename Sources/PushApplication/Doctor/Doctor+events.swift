@@ -22,7 +22,18 @@ extension Doctor {
         }
     }
 
-    /// Checks that the files for the collector of spans can be used.
+    /// Whether the file with the authorities of the issuer of tokens can be used.
+    func issuer(on loop: EventLoop) async -> [Finding] {
+        guard let oidc = self.configuration.oidc, oidc.caFile != nil else { return [] }
+        do {
+            await (try IssuerSetup(oidc, apps: self.configuration.apps, on: loop, egress: Egress())).close()
+            return [Finding(.ok, "signIn.oidc.caFile", "can be used")]
+        } catch {
+            return [Finding(.fail, "signIn.oidc.caFile", "\(error)")]
+        }
+    }
+
+    /// Whether the files that the collector of spans needs can be used.
     func tracing(on loop: EventLoop) async -> [Finding] {
         guard let tracing = self.configuration.tracing else { return [] }
         do {

@@ -47,6 +47,7 @@ package struct Doctor: Sendable {
         // finding is kept.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         findings += await self.eventWebhook(on: loop, online: online)
+        findings += await self.issuer(on: loop)
         findings += await self.tracing(on: loop)
         return findings + (await self.server())
     }
@@ -219,10 +220,6 @@ package struct Doctor: Sendable {
     }
 
     private func credentials(of sender: SenderConfiguration, name: Platform, on loop: EventLoop) async -> [Finding] {
-        if case .webPush(let webPush) = sender, PrivateFile.isMissing(webPush.keyFile) {
-            let text = "\(webPush.keyFile) does not exist; the first start creates it"
-            return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
-        }
         do {
             let egress = try self.configuration.egress(of: name)
             let setup = try SenderSetup(
@@ -231,9 +228,14 @@ package struct Doctor: Sendable {
                 on: loop,
                 streams: StreamHub(),
                 egress: egress,
-                tokens: APNsProviderTokens()
+                tokens: APNsProviderTokens(),
+                alerts: self.configuration.server.alerts
             )
             await setup.close()
+            if case .webPush(let webPush) = sender, PrivateFile.isMissing(webPush.keyFile) {
+                let text = "\(webPush.keyFile) does not exist; the first start creates it"
+                return [Finding(.warn, "\(name.configurationKey).keyFile", text)]
+            }
             return try sender.credentialFindings(name: name) + (setup.expiry.map { [self.judge($0)] } ?? [])
         } catch {
             return [Finding(.fail, name.configurationKey, "\(error)")]

@@ -26,7 +26,7 @@ package struct NewFile: ~Copyable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
+            throw ConfigurationError("\(what) \(path) cannot be created: \(error.cause)")
         }
         // Removes a temporary file that a crash has left. If another process is writing this file
         // right now, that process's `appear()` fails.
@@ -41,7 +41,7 @@ package struct NewFile: ~Copyable {
             try file.synchronize()
         } catch {
             unlink(temporary)
-            throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
+            throw ConfigurationError("\(what) \(path) cannot be written: \(error.cause)")
         }
         (self.path, self.what, self.file) = (path, what, file)
     }

@@ -46,22 +46,34 @@ enum PrivateFile {
         return Set(groups.prefix(max(0, Int(count)))).union([getegid()])
     }
 
-    /// Reads the file and its status, whichever users may read it. Never waits at a FIFO.
+    /// Reads the file and its status, whoever may read it. All files of keys, secrets and
+    /// certificates are read here, except for `caFile`, which libcurl reads.
     ///
-    /// Throws `ConfigurationError` if the file cannot be read. Also throws it unless the file is a
-    /// regular file of at most 1 MiB of UTF-8 text.
-    static func read(_ path: String, what: String) throws -> (text: String, status: stat) {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else {
-            throw ConfigurationError("\(what) \(path) cannot be read: \(String(cString: strerror(errno)))")
+    /// Never waits, as it would at a named pipe without a writer. The path may lead through links,
+    /// as in the volumes of Kubernetes. Throws `ConfigurationError` if the file cannot be read, is
+    /// not a regular file, or is longer than `limit`.
+    static func read(_ path: String, what: String, upTo limit: Int = 1 << 20) throws -> (text: String, status: stat) {
+        func fault(_ reason: String) -> ConfigurationError {
+            ConfigurationError("\(what) \(path) cannot be read: \(reason)")
         }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw fault(String(cString: strerror(errno))) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= 1 << 20,
-            let data = try? file.readToEnd() ?? Data(),
-            let text = String(data: data.withoutByteOrderMark, encoding: .utf8)
-        else { throw ConfigurationError("\(what) \(path) cannot be read: it is not a text file") }
-        return (text, status)
+        guard fstat(descriptor, &status) == 0 else { throw fault(String(cString: strerror(errno))) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw fault("it is a folder; name a file")
+        default: throw fault("it is a pipe or a device; name a regular file")
+        }
+        let data: Data
+        do {
+            data = try file.read(upToCount: limit + 1) ?? Data()
+        } catch {
+            throw fault(error.cause)
+        }
+        guard data.count <= limit else { throw fault("it is longer than \(limit >> 10) KiB") }
+        return (String(decoding: data.withoutByteOrderMark, as: UTF8.self), status)
     }
 
     /// Replaces the file's content atomically, even across a power failure. Sets mode 0600 and
@@ -176,9 +188,22 @@ enum PrivateFile {
             try file.write(contentsOf: Data(content.utf8))
             try file.synchronize()
         } catch {
-            throw ConfigurationError("\(what) \(path) cannot be written: \(error.localizedDescription)")
+            throw ConfigurationError("\(what) \(path) cannot be written: \(error.cause)")
         }
         try self.synchronize(folderOf: path, what: what)
+    }
+}
+
+extension Error {
+    /// The reason why a file cannot be used, such as "Is a directory": the text of the system's
+    /// error, as Foundation's own may be a number only.
+    package var cause: String {
+        let error = self as NSError
+        let system = error.userInfo[NSUnderlyingErrorKey] as? any Error
+        guard let system = system.map({ $0 as NSError }), system.domain == NSPOSIXErrorDomain else {
+            return error.localizedDescription
+        }
+        return String(cString: strerror(Int32(clamping: system.code)))
     }
 }
 

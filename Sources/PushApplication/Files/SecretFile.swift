@@ -15,28 +15,15 @@ package enum SecretFile {
         key: String,
         isPublic: (String) -> Bool = { _ in false }
     ) throws -> String {
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            throw ConfigurationError("\(key): \(file) cannot be read: \(String(cString: strerror(errno)))")
+        // The status is that of the open file: a path may lead through links, whose own modes mean
+        // nothing.
+        let (text, status) = try PrivateFile.read(file, what: "\(key):")
+        let mode = status.st_mode
+        guard mode & 0o007 == 0 || mode & 0o002 == 0 && isPublic(text) else {
+            throw ConfigurationError(
+                "\(key): \(file) is readable by all users; set its mode to 0600, or 0640 for a group"
+            )
         }
-        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-        // The check uses the open file: the path may lead through links, and a link's own mode
-        // does not protect the file.
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & 0o002 == 0 else { throw self.openToAll(file, key) }
-        let text: String
-        do {
-            text = String(decoding: (try handle.readToEnd() ?? Data()).withoutByteOrderMark, as: UTF8.self)
-        } catch {
-            throw ConfigurationError("\(key): \(file) cannot be read: \(error.localizedDescription)")
-        }
-        guard status.st_mode & 0o007 == 0 || isPublic(text) else { throw self.openToAll(file, key) }
         return text
-    }
-
-    private static func openToAll(_ file: String, _ key: String) -> ConfigurationError {
-        ConfigurationError(
-            "\(key): \(file) is readable by all users; set its mode to 0600, or 0640 for a group"
-        )
     }
 }

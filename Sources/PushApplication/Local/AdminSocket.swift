@@ -113,7 +113,7 @@ struct AdminSocket: Sendable, Hashable {
                 attributes: [.posixPermissions: 0o700]
             )
         } catch {
-            throw AdminSocketError("the folder \(self.folder) cannot be created: \(error.localizedDescription)")
+            throw AdminSocketError("the folder \(self.folder) cannot be created: \(error.cause)")
         }
     }
 

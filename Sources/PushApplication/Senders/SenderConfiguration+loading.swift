@@ -220,9 +220,10 @@ extension WebPushPlaceholder {
             guard title == nil, body == nil else { throw section.error("page", nil, "is missing") }
             return nil
         }
-        guard let placeholder = WebPushPlaceholder(page: page, title: title, body: body) else {
-            throw section.error("page", nil, "must be an https URL of at most \(Self.longestPage) bytes")
+        do throws(SenderSettingsError) {
+            self = try WebPushPlaceholder(page: page, title: title, body: body)
+        } catch {
+            throw section.error("page", nil, error.fault)
         }
-        self = placeholder
     }
 }

@@ -16,11 +16,11 @@ extension SenderSetup {
         _ egress: Egress,
         _ alerts: AlertPolicy
     ) throws -> SenderSetup {
-        let text = try PrivateFile.load(
-            webPush.keyFile,
-            what: "\(name.configurationKey).keyFile:",
-            ifMissing: VAPIDKey.generateText
-        )
+        // The start has made the file. For a check before it, a new key stands in for a missing
+        // one.
+        let file = webPush.keyFile
+        let isMissing = PrivateFile.isMissing(file)
+        let text = isMissing ? VAPIDKey.generateText() : try PrivateFile.load(file, what: name.keyFileSubject)
         let key = try VAPIDKey(Secret(text))
         let settings = WebPushSettings(
             key: key,
@@ -78,4 +78,18 @@ extension SenderSetup {
         setup.reload = credential.reload
         return setup
     }
+}
+
+extension Configuration {
+    /// Makes the missing keys of Web Push. Throws `ConfigurationError`.
+    func makeKeysOfWebPush() throws {
+        for case (let name, .webPush(let webPush)) in self.senders {
+            _ = try PrivateFile.load(webPush.keyFile, what: name.keyFileSubject, ifMissing: VAPIDKey.generateText)
+        }
+    }
+}
+
+extension Platform {
+    /// The beginning of errors about the sender's key.
+    fileprivate var keyFileSubject: String { "\(self.configurationKey).keyFile:" }
 }

@@ -20,6 +20,8 @@ extension Configuration {
 
 extension Configuration.Tracing {
     private static let path = "/v1/traces"
+    /// The variable with the whole URL, and the one with its beginning.
+    private static let endpoints = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]
     private static let form = "must be http:// or https://, a host, and an optional port and path"
 
     /// `nil` if no collector is configured. Throws `ConfigurationError` for a bad value.
@@ -40,8 +42,13 @@ extension Configuration.Tracing {
             }
             self.init(url: url)
         } else {
-            // The headers in variables are secrets for the collector that the variables name. They
-            // are never sent to the collector that the key `endpoint` names.
+            // Headers in variables are secrets for the collector that the variables name. They are
+            // never sent to the collector of the key `endpoint`.
+            if Self.value(of: Self.endpoints, in: environment) == nil {
+                for (key, file) in [("caFile", caFile), ("headersFile", headersFile)] where file != nil {
+                    throw section.error(key, nil, "has no meaning without tracing.endpoint")
+                }
+            }
             guard let url = Self.url(in: environment, fault: &fault),
                 let headers = Self.headers(in: environment, fault: &fault)
             else { return nil }
@@ -60,8 +67,7 @@ extension Configuration.Tracing {
         func value(_ names: String...) -> (name: String, text: String)? { Self.value(of: names, in: environment) }
         if environment["OTEL_SDK_DISABLED"]?.lowercased() == "true" { return nil }
         if let exporter = value("OTEL_TRACES_EXPORTER"), exporter.text != "otlp" { return nil }
-        let (own, common) = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-        guard let endpoint = value(own, common) else { return nil }
+        guard let endpoint = Self.value(of: Self.endpoints, in: environment) else { return nil }
         let (mine, general) = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
         if let version = value(mine, general), version.text == "grpc" {
             fault = "\(version.name) is grpc, and Sealpost sends OTLP over HTTP; set tracing.endpoint to that port"
@@ -71,7 +77,7 @@ extension Configuration.Tracing {
         // Only the variable with a whole URL may contain a query: the path is appended to a base
         // URL, and would come after its query.
         let base = endpoint.text.contains("?") ? nil : url?.appending(self.path)
-        guard let url = endpoint.name == own ? url : base else {
+        guard let url = endpoint.name == Self.endpoints[0] ? url : base else {
             fault = "\(endpoint.name) \(self.form); set tracing.endpoint"
             return nil
         }
@@ -84,9 +90,12 @@ extension Configuration.Tracing {
     ) -> [OutboundRequest.Header]? {
         let names = ["OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS"]
         guard let (name, text) = Self.value(of: names, in: environment) else { return [] }
-        let headers = CollectorHeaders.read(text)
-        if headers == nil { fault = "\(name) \(CollectorHeaders.form)" }
-        return headers
+        do throws(CollectorHeaders.Fault) {
+            return try CollectorHeaders.read(text)
+        } catch {
+            fault = "\(name): \(error)"
+            return nil
+        }
     }
 
     /// The first of these variables that is set, and its value.

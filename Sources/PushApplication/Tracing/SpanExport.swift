@@ -46,10 +46,12 @@ struct SpanExport: Sendable {
     private func headers() throws -> [OutboundRequest.Header] {
         guard let file = self.configuration.headersFile else { return self.configuration.headers.exposed }
         let key = "tracing.headersFile"
-        guard let headers = CollectorHeaders.read(try SecretFile.text(of: file, key: key)) else {
-            throw ConfigurationError("\(key): \(file) \(CollectorHeaders.form)")
+        let text = try SecretFile.text(of: file, key: key)
+        do throws(CollectorHeaders.Fault) {
+            return try CollectorHeaders.read(text)
+        } catch {
+            throw ConfigurationError("\(key): \(file): \(error)")
         }
-        return headers
     }
 
     var sample: MetricSample { MetricSample(.spansDropped, [:], Double(self.recorder.dropped)) }
@@ -75,13 +77,12 @@ struct SpanExport: Sendable {
                 self.configuration.url,
                 headers: headers,
                 body: packed ?? plain,
-                timeout: .seconds(Task.isShuttingDownGracefully ? 2 : 10)
+                timeout: .seconds(10)
             )
             let response = try await self.client.send(request)
             switch response.status {
-            case 200...299: return .accepted
-            // OTLP's specification lists these statuses: after them a client may send the same
-            // spans again.
+            case 200...299: return .accepted(PartialSuccess(response.body, of: spans.count))
+            // OTLP's specification lists the answers after which a client may send the same again.
             case let status where [429, 502, 503, 504].contains(status):
                 let delay = RetryAfter.duration(response.header("retry-after"), now: Date())
                 return .unavailable("status \(status)", delay: delay)
@@ -100,8 +101,8 @@ struct SpanExport: Sendable {
 /// spans are dropped and counted.
 struct SpanExportService: Service {
     enum Answer: Sendable {
-        case accepted
-        /// The collector may accept the same spans after `delay`, if it has named one.
+        case accepted(PartialSuccess? = nil)
+        /// The collector may accept the same spans later, after the delay that it has chosen.
         case unavailable(String, delay: Duration? = nil)
         /// The collector will never accept these spans.
         case refused(String)
@@ -109,29 +110,44 @@ struct SpanExportService: Service {
 
     private static let interval = Duration.seconds(5)
     private static let longestDelay = Duration.seconds(60)
-    /// After this time at shutdown, no further export begins: a slow collector must not delay the
-    /// start of the next server.
-    private static let lastExports = Duration.seconds(2)
+    /// The shortest time between two log lines about partly accepted exports.
+    private static let reportInterval = Duration.seconds(600)
 
     let recorder: SpanRecorder
     let logger: Logger
+    /// The time for the exports from the shutdown on: a slow collector must not keep the next
+    /// server waiting.
+    var lastExports = Duration.seconds(2)
     let send: @Sendable ([Span]) async -> Answer
 
     func run() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask { await self.exportUntilShutdown() }
+            group.addTask {
+                // Throws, and ends early, only once the exports have ended.
+                guard (try? await gracefulShutdown()) != nil else { return }
+                try? await Task.sleep(for: self.lastExports)
+            }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private func exportUntilShutdown() async {
         await self.recorder.signal.signallingAtShutdown {
             var failures = 0
             var batch: [Span] = []
+            var nextReport = ContinuousClock.now
             while true {
                 let isLast = Self.isEnding
-                let end = ContinuousClock.now + Self.lastExports
                 var delay: Duration?
                 repeat {
                     if batch.isEmpty { batch = self.recorder.take() }
                     if batch.isEmpty { break }
                     let answer = await self.send(batch)
-                    self.note(answer, of: &batch, &failures)
+                    self.note(answer, of: &batch, &failures, &nextReport)
                     if case .unavailable(_, let chosen) = answer { delay = chosen }
-                } while failures == 0 && (!isLast || ContinuousClock.now < end)
+                } while failures == 0
                 if isLast { return self.recorder.countDropped(batch.count) }
                 let backoff = min(Self.interval * (1 << min(failures, 4)), Self.longestDelay)
                 await self.wait(max(backoff, delay ?? backoff), wakesEarly: failures == 0)
@@ -153,10 +169,16 @@ struct SpanExportService: Service {
         } while !wakesEarly && ContinuousClock.now < end && !Self.isEnding
     }
 
-    /// Empties the batch, unless the same spans must be sent again.
-    private func note(_ answer: Answer, of batch: inout [Span], _ failures: inout Int) {
+    /// Empties the batch, unless it is to be sent again.
+    private func note(
+        _ answer: Answer,
+        of batch: inout [Span],
+        _ failures: inout Int,
+        _ nextReport: inout ContinuousClock.Instant
+    ) {
         switch answer {
-        case .accepted:
+        case .accepted(let part):
+            if let part { self.note(part, of: batch.count, &nextReport) }
             if failures > 0 { self.logger.info("spans exported again") }
             failures = 0
             batch = []
@@ -176,5 +198,15 @@ struct SpanExportService: Service {
             self.recorder.countDropped(batch.count)
             batch = []
         }
+    }
+
+    private func note(_ part: PartialSuccess, of count: Int, _ nextReport: inout ContinuousClock.Instant) {
+        self.recorder.countDropped(part.rejected)
+        guard ContinuousClock.now >= nextReport else { return }
+        nextReport = .now + Self.reportInterval
+        self.logger.warning(
+            "collector answered a batch of spans with a message",
+            metadata: ["spans": "\(count)", "rejected": "\(part.rejected)", "message": "\(part.message)"]
+        )
     }
 }

@@ -22,8 +22,8 @@ final class LockFile: Sendable {
         let lock = path + ".lock"
         let descriptor = try openStateFile(lock)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            close(descriptor)
-            throw .inUse(place: path)
+            defer { close(descriptor) }
+            throw .inUse(place: path, process: Self.holder(of: descriptor))
         }
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
@@ -36,6 +36,28 @@ final class LockFile: Sendable {
             throw .cannotOpen(place: lock, reason: reason)
         }
         self.descriptor = Mutex(descriptor)
+    }
+
+    /// The process that holds the lock of an open file; `nil` if /proc/locks does not tell, as for
+    /// a process in another container, or on a file system of several devices.
+    private static func holder(of descriptor: Int32) -> Int? {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0,
+            let locks = try? String(contentsOfFile: "/proc/locks", encoding: .utf8)
+        else { return nil }
+        for line in locks.split(separator: "\n") {
+            // 1: FLOCK ADVISORY WRITE 4711 fd:01:1234 0 EOF, proc_locks(5)
+            let fields = line.split(separator: " ")
+            guard fields.count > 5, fields[1] == "FLOCK", let process = Int(fields[4]), process > 0 else { continue }
+            let file = fields[5].split(separator: ":")
+            let parts = zip(file, [16, 16, 10]).compactMap { UInt64($0, radix: $1) }
+            // The bits of makedev(3).
+            let device = UInt64(status.st_dev)
+            let major = device >> 8 & 0xFFF | device >> 32 & 0xFFFF_F000
+            let minor = device & 0xFF | device >> 12 & 0xFFFF_FF00
+            if parts == [major, minor, UInt64(status.st_ino)] { return process }
+        }
+        return nil
     }
 
     deinit {
