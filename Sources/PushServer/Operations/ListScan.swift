@@ -1,9 +1,11 @@
-/// A search of a list from one place on, over a limited number of entries: the texts in their rows
-/// are encrypted, so that no index can help.
+/// A search that begins at one place of a list, and reads a limited number of entries. It must
+/// read entry by entry, because the texts in the rows are encrypted, so the database has no index
+/// over them.
 struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     /// The largest number of entries that one request reads.
     private let maximumSearched: Int
-    /// The number of entries that one read has, so that other reports come in between.
+    /// The largest number of entries that one read returns. It is small, so that reads of other
+    /// reports run in between.
     private let step: Int
     private let limit: Int
     private let start: Place?
@@ -12,17 +14,16 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     private let place: @Sendable (Entry) -> Place
     private let size: @Sendable (Entry) -> Int
     private(set) var found: [Entry] = []
-    /// The number of entries that were searched.
+    /// The number of entries that were read and compared so far.
     private(set) var searched = 0
-    /// The place of the last entry that was searched; at first, the one from which the search
-    /// begins.
+    /// The place of the last entry that was read; at first, the place at which the search begins.
     private(set) var last: Place?
     /// Whether there are entries after the last one.
     private(set) var hasMore = true
     private var bytes = 0
 
-    /// Searches for at most `limit` entries after `last`. `size` is the number of bytes of an
-    /// entry that may be long.
+    /// Searches for at most `limit` entries after `last`. `size` returns the number of bytes of an
+    /// entry, for lists whose entries may be long.
     init(
         after last: Place?,
         limit: Int,
@@ -41,20 +42,21 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         self.admits = admits
     }
 
-    /// Where the page ends. At the end of a list whose entries the caller may not all see, this is
-    /// the last entry that was found: the last one that was searched may be another app's.
+    /// The place at which the page ends. If the search has reached the list's end, and the caller
+    /// may not see all entries, it is the place of the last entry that was found: the last entry
+    /// that was read may belong to another app.
     func end(hidingOthers: Bool) -> Place? {
         hidingOthers && !self.hasMore ? self.found.last.map(self.place) ?? self.start : self.last
     }
 
-    /// Reads and searches until enough is found, or enough is searched. `read` returns at most as
-    /// many entries after a place as the number says.
+    /// Reads entries until the page is full, or the largest number of entries was read. `read`
+    /// gets a place and a number; it returns at most so many entries after the place.
     mutating func run(_ read: (Place?, Int) async throws -> [Entry]) async throws {
         while let count = self.next { self.search(try await read(self.last, count)) }
     }
 
-    /// How many entries after `last` to read now; `nil` at the end of the search. The last of them
-    /// only shows that there are more.
+    /// How many entries after `last` must be read now; `nil` at the end of the search. The last
+    /// entry of a read only shows that further entries exist.
     private var next: Int? {
         guard
             self.hasMore, self.found.count < self.limit, self.searched < self.maximumSearched,
@@ -63,7 +65,8 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
         return min(self.step, self.maximumSearched - self.searched) + 1
     }
 
-    /// Searches entries: as many as `next`, or fewer if there are no more.
+    /// Compares the entries of one read. There are as many as `next` says, or fewer at the end of
+    /// the list.
     private mutating func search(_ entries: [Entry]) {
         guard let next = self.next else { return }
         for (index, entry) in entries.prefix(next - 1).enumerated() {
@@ -82,7 +85,7 @@ struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
 enum ListScanLimits {
     static let maximumSearched = 5000
     static let step = 500
-    /// The number of bytes after which a request stops: an audit entry about a batch names 500
-    /// notifications.
+    /// The number of bytes of entries after which a request stops. The limit is needed, because
+    /// one audit entry about a batch names up to 500 notifications.
     static let size = 2 << 20
 }
