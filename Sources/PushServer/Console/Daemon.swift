@@ -47,13 +47,13 @@ package struct Daemon: Sendable {
 }
 
 extension [Lane: Pause?] {
-    /// Whether a sender of this server serves the lane. `pauses` must have all lanes of the
+    /// Whether a sender of this server serves the lane. This dictionary must have all lanes of the
     /// server, and `platforms` must have all platforms with a sender.
     ///
-    /// If the configuration no longer names a host or an environment, its lane is missing in
-    /// `pauses`, and no sender serves it. If `pauses` has no lane at all of a platform, this lane
-    /// of the platform counts as served. That is so in a command without a server, and in a server
-    /// whose delivery has not begun: both know no lanes.
+    /// If the configuration no longer names a host or an environment, the dictionary lacks its
+    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, this lane
+    /// of the platform counts as served: a command without a server knows no lanes, nor does a
+    /// server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

@@ -191,8 +191,8 @@ struct RegistrationHandler: Handler {
     }
 
     /// A device whose handle another account has registered, as JSON. The JSON has all members of
-    /// a registered device, for clients that expect them; the handle is empty, because the server
-    /// has erased it.
+    /// a registered device, for clients that expect them; the handle is `…`, because the server
+    /// has erased the real one.
     private func item(_ device: MovedDevice) -> JSONValue {
         .object([
             .init("Id", .string(device.id.description)),

@@ -51,7 +51,6 @@ final class BodyCache: Sendable {
 
     /// Returns the body of an unread notification from the cache, or the result of `decrypt`.
     ///
-    ///
     /// - Parameters:
     ///   - notification: The notification's row, which the store has just returned.
     ///   - loop: The index of the caller's event loop.

@@ -30,7 +30,8 @@ final class FetchHandler: Handler {
         [Route(.get, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"], step: self.fetch)]
     }
 
-    /// Reads the notification from the store, without waiting if the store can.
+    /// Reads the notification in the way that costs least with this store: at once, together with
+    /// other fetches, or by work that waits.
     private func fetch(_ context: RequestContext) throws -> Step {
         let id = try self.visible.id(in: context)
         let caller = try context.known
