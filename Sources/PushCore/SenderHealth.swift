@@ -119,7 +119,7 @@ package struct SenderHealth: Sendable {
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
     ///   - isRepeated: Whether the push was tried before. A further attempt shows nothing new
-    ///     about an unknown address.
+    ///     about an address that the provider does not know.
     ///   - jitter: A random number from 0 to 1.
     package mutating func record(
         _ outcome: SendOutcome,
