@@ -30,7 +30,8 @@ package struct DeliveryState: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - blame: Who is at fault if the provider does not know the device.
-    ///   - jitter: A random number from 0 to 1. It is the share of each delay that is used, so that
+    ///   - jitter: A random number from 0 to 1. It is the share of each delay that is used, so
+    ///     that
     ///     many pushes are not retried at the same time.
     package func settlement(of outcome: SendOutcome, blame: Blame, now: Date, jitter: Double) -> Settlement {
         switch outcome {
