@@ -2,7 +2,7 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// Shows a device with several accounts for which of them a push is. It reveals nothing to anybody
+/// Shows a device with several accounts which account a push is for. It reveals nothing to anybody
 /// else.
 ///
 /// It is an HMAC of the notification's id. Its key is the registration id, which only the server

@@ -5,7 +5,7 @@ package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepr
     case titleKey
     /// The name of the localised text of the app that the push shows as body.
     case bodyKey
-    /// The category, by which the app selects the actions that it offers with the push.
+    /// The category: the app offers the actions of this category with the push.
     case category
     /// The thread: a device groups the pushes with the same thread.
     case thread

@@ -11,7 +11,7 @@ package struct AuditRecord: Sendable, Hashable {
         case exportUser = "user.export"
         /// The tags that a user has were replaced.
         case setTags = "user.tags"
-        /// A one-time code was made, with which a device of the user gets a token.
+        /// A one-time code was made; a device of the user gets a token with it.
         case enrol = "user.enrol"
         case addToken = "token.add"
         /// A token was revoked, or a user has ended a session.

@@ -1,4 +1,4 @@
-/// Who is at fault if a provider does not know a device: the device or the server.
+/// Whether the device or the server is at fault if a provider does not know a device.
 package enum Blame: Sendable, Hashable {
     /// The device is at fault, since the provider accepts pushes to other devices.
     case device

@@ -19,7 +19,7 @@ package struct DeliveryState: Sendable, Hashable {
     /// The delay before a retry if the provider refuses all devices of one kind, because of a
     /// fault that an operator must repair.
     private static let waitForKind = Duration.seconds(300)
-    /// The largest share by which the server lengthens a delay that a provider requests.
+    /// The server lengthens a delay that a provider requests by at most this share.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {
@@ -29,7 +29,8 @@ package struct DeliveryState: Sendable, Hashable {
     /// The result to store for an attempt with this outcome.
     ///
     /// - Parameters:
-    ///   - blame: Who is at fault if the provider does not know the device.
+    ///   - blame: Whether the device or the server is at fault if the provider does not know the
+    ///     device.
     ///   - jitter: A random number from 0 to 1. It is the share of each delay that is used, so
     ///     that
     ///     many pushes are not retried at the same time.

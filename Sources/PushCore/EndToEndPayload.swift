@@ -3,7 +3,7 @@ internal import Bytes
 /// The form of an end-to-end payload (`docs/end-to-end.md`). The server cannot decrypt it. It only
 /// removes wrapped keys, so that each device gets only the wrapped key that is for this device.
 package enum EndToEndPayload {
-    /// The largest number of devices for which a payload can be encrypted.
+    /// The largest number of devices that can decrypt the same payload.
     package static let maximumDevices = 1000
     /// The number of characters in the id of a device key, a sender or a message.
     package static let idLength = 22

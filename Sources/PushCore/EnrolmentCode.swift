@@ -6,7 +6,7 @@ internal import Bytes
 /// People can read the code aloud and type it. It is Crockford's base32, which has no letters that
 /// look like digits. Upper and lower case are equal, and dashes and blanks are ignored.
 package struct EnrolmentCode: Sendable {
-    /// The shortest and the longest time for which a code is valid.
+    /// The shortest and the longest lifetime of a code.
     package static let lifetime = Duration.seconds(60)...Duration.seconds(86_400)
     package static let usualLifetime = Duration.seconds(900)
 

@@ -18,10 +18,9 @@ package final class HeldClock: Sendable {
         package let time: Date
         /// The number of seconds since the start of the machine.
         package let uptime: TimeInterval
-        /// The number of seconds by which `time` is ahead of the reference.
+        /// How many seconds `time` is ahead of the reference.
         package let step: TimeInterval
-        /// The number of seconds by which `time` is ahead of the lowest reading since the
-        /// reference was chosen.
+        /// How many seconds `time` is ahead of the lowest reading since the reference was chosen.
         package let rise: TimeInterval
         /// The uptime at which the next reference is chosen.
         package let next: TimeInterval
@@ -85,15 +84,15 @@ package final class HeldClock: Sendable {
         }
     }
 
-    /// The number of seconds by which the machine's clock is ahead of `now()`; `nil` while the
-    /// machine's clock is trusted.
+    /// How many seconds the machine's clock is ahead of `now()`; `nil` while the machine's clock
+    /// is trusted.
     package var held: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error > 0 ? error : nil
     }
 
-    /// The number of seconds by which the machine's clock is behind a trusted time; `nil` if it is
-    /// not more than `longestStep`.
+    /// How many seconds the machine's clock is behind a trusted time; `nil` if it is not more than
+    /// `longestStep`.
     ///
     /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called, a
     /// jump of the machine's clock up to the trusted time is not rejected.
@@ -163,8 +162,8 @@ extension HeldClock {
             }
         }
 
-        /// The number of seconds by which the machine's clock is too far ahead. The number is
-        /// negative if the clock is too far behind, and 0 while the clock is right.
+        /// How many seconds the machine's clock is too far ahead. The number is negative if the
+        /// clock is too far behind, and 0 while the clock is right.
         mutating func error(_ wall: TimeInterval, _ uptime: TimeInterval) -> TimeInterval {
             let ahead = wall - uptime - self.offset
             // A machine may show a time before this program's date until it learns the right one.
@@ -209,7 +208,7 @@ extension HeldClock {
         }
     }
 
-    /// The number of seconds since the start of the machine, including the time in which it was
+    /// The number of seconds since the start of the machine, including the time while it was
     /// suspended.
     package static let uptime: @Sendable () -> TimeInterval = {
         var time = timespec()

@@ -1,5 +1,5 @@
-/// The id of a notification: a number that a push carries, and with which the device fetches the
-/// payload.
+/// The id of a notification: a number that a push carries. The device fetches the payload with
+/// this number.
 ///
 /// The number is positive and random. The server's configuration determines how many bits it has.
 package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// A period in which a lane (the queue of pushes to one provider) sends only a probe now and then,
+/// A period while a lane (the queue of pushes to one provider) sends only a probe now and then,
 /// with the cause of the period.
 package struct Pause: Sendable, Hashable {
     /// The cause of a pause: a closed set for the log and the metrics.

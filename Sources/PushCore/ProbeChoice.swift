@@ -4,11 +4,11 @@
 package struct ProbeChoice: Sendable, Hashable {
     /// The preferred kind of address.
     package enum Address: Sendable, Hashable {
-        /// An address to which the provider has accepted a push before: if it refuses a push to
-        /// this address now, the fault is probably the server's and not the device's.
+        /// An address that has got an accepted push before: if it refuses a push to this address
+        /// now, the fault is probably the server's and not the device's.
         case known
-        /// An address to which the provider has accepted no push yet: it may have been registered
-        /// under the present configuration of the server.
+        /// An address that has got no accepted push yet: it may have been registered under the
+        /// present configuration of the server.
         case new
     }
 

@@ -35,7 +35,7 @@ package struct Push: Sendable, Hashable {
     /// The number of the user's unread notifications in the app; `nil` if the pushes of the lane
     /// do not carry this number.
     package var unread: Int?
-    /// Shows the device for which account the push is; `nil` unless several accounts share the
+    /// Shows the device which account the push is for; `nil` unless several accounts share the
     /// device.
     package let accountHint: AccountHint?
 

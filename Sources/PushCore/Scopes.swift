@@ -2,7 +2,7 @@
 package struct Scopes: OptionSet, Sendable, Hashable, CustomStringConvertible {
     /// Fetch the user's own notifications.
     package static let fetch = Scopes(rawValue: 1)
-    /// Send to the users to whom the role allows it to send.
+    /// Send to all users that the role permits.
     package static let send = Scopes(rawValue: 2)
     /// Register, list and remove the user's own devices.
     package static let register = Scopes(rawValue: 4)

@@ -99,7 +99,8 @@ package enum SendFailure: Error, Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - sentAt: The time at which the sender received the push.
-    ///   - blame: Who is at fault if the provider does not know the device.
+    ///   - blame: Whether the device or the server is at fault if the provider does not know the
+    ///     device.
     package func retirement(sentAt: Date, blame: Blame) -> Date? {
         switch self {
         case .deviceGone(_, let since): blame == .us ? nil : min(since ?? sentAt, sentAt)

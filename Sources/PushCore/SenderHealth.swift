@@ -40,8 +40,8 @@ package struct SenderHealth: Sendable {
     /// delay is twice as long, up to `longestPause`.
     package static let firstPause: TimeInterval = 60
     package static let longestPause: TimeInterval = 900
-    /// The longest delay, in seconds, after a probe to an address to which the provider has never
-    /// accepted a push.
+    /// The longest delay, in seconds, after a probe to an address that has never got an accepted
+    /// push.
     package static let longestDelayForNew: TimeInterval = 60
     /// The largest number of users in each of the sets below.
     private static let rememberedUsers = 1000
@@ -97,7 +97,8 @@ package struct SenderHealth: Sendable {
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
-    /// Who is at fault if the provider does not know a device; valid after the call of `record`.
+    /// Whether the device or the server is at fault if the provider does not know a device; valid
+    /// after the call of `record`.
     ///
     /// After an accepted push the device is at fault. After the devices of many users in a row
     /// were refused, the fault is likely the server's.
@@ -106,7 +107,8 @@ package struct SenderHealth: Sendable {
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
     }
 
-    /// Who is at fault if the provider calls a device gone; valid after the call of `record`.
+    /// Whether the device or the server is at fault if the provider calls a device gone; valid
+    /// after the call of `record`.
     ///
     /// The server is at fault if the provider calls the devices of many users in a row gone. A
     /// network that redirects or blocks requests can cause such answers; all devices must not be

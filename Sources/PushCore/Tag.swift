@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// A label of devices and users, with which senders address them: 1 to 120 characters of
+/// A label of devices and users, for senders to address them: 1 to 120 characters of
 /// `-_@#.:A-Za-z0-9`, kept in lower case.
 package struct Tag: Sendable, Hashable, CustomStringConvertible {
     package static let maximumPerDevice = 60

@@ -17,7 +17,7 @@ package final class Vault: Sendable {
     /// key of a day (`dayFormat`).
     package static let (format, dayFormat): (UInt8, UInt8) = (1, 2)
     private static let headerLength = 5
-    /// The number of bytes by which an encrypted value is longer than its plaintext.
+    /// How many bytes longer an encrypted value is than its plaintext.
     package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
@@ -202,7 +202,7 @@ package enum VaultError: Error, Hashable, CustomStringConvertible {
     /// The value is encrypted with the key of a day; this key was destroyed, or this server never
     /// had it.
     case dayKeyMissing(Day)
-    /// This server encrypts nothing, since it lacks a key with which other servers encrypt.
+    /// This server encrypts nothing, since it lacks a key that other servers use to encrypt.
     case sealingStopped
 
     package var description: String {

@@ -26,7 +26,7 @@ package struct Span: Sendable, Hashable {
 
     package let name: String
     package let kind: Kind
-    /// The trace to which the span belongs, and the id of the span.
+    /// The id of the span's trace, and the id of the span.
     package let context: TraceContext
     /// The parent of the span; `nil` if the trace begins with this span.
     package let parent: SpanID?

@@ -51,9 +51,9 @@ extension [Lane: Pause?] {
     /// server, and `platforms` must have all platforms with a sender.
     ///
     /// If the configuration no longer names a host or an environment, the dictionary lacks its
-    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, this lane
-    /// of the platform counts as served: a command without a server knows no lanes, nor does a
-    /// server whose delivery has not begun.
+    /// lane, and no sender serves it. If the dictionary has no lane at all of a platform, this
+    /// lane of the platform counts as served: a command without a server knows no lanes, nor does
+    /// a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

@@ -1,7 +1,7 @@
 internal import PushAPI
 internal import SocketHTTP
 
-/// The JSON object in a request's body, of which a handler reads one member after the other. Upper
+/// The JSON object in a request's body, whose members a handler reads one after the other. Upper
 /// and lower case are equal in the members' names; unknown members are ignored.
 struct JSONBody {
     private let json: JSONValue

@@ -26,8 +26,8 @@ struct BatchHandler: Handler {
         self.poster = poster
         self.idempotency = poster.idempotency
         self.settings = poster.settings
-        // The memory suffices for eight bodies of the largest size, of which two may be bodies of
-        // one user.
+        // The memory suffices for eight bodies of the largest size, at most two of them of one
+        // user.
         self.memory = BodyMemory(
             limit: poster.settings.maximumBatch * 8,
             limitPerUser: poster.settings.maximumBatch * 2,

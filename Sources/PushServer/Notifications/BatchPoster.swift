@@ -30,7 +30,7 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The moment with which the batch's ids are drawn. It is random and not the current time,
+        /// The moment that is used to draw the batch's ids. It is random and not the current time,
         /// so that it differs from the moment of any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }

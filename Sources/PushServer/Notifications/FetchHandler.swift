@@ -109,8 +109,8 @@ final class FetchHandler: Handler {
 
     /// The answer with a read-once payload, which is leased to the user: if an answer is lost, the
     /// server returns the payload again until the lease ends. Two kinds of requests begin no
-    /// lease: `HEAD`, and a request of a device for which an end-to-end payload contains no
-    /// wrapped key.
+    /// lease: `HEAD`, and a request of a device whose wrapped key is missing in an end-to-end
+    /// payload.
     private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,

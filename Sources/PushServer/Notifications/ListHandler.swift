@@ -40,7 +40,7 @@ struct ListHandler: Handler {
     private struct ListRequest: Sendable {
         let query: NotificationListQuery
         let app: AppName
-        /// The id of the device key for which the list contains wrapped keys.
+        /// The id of the device key whose wrapped keys the list contains.
         let key: [UInt8]?
         let head: RequestHead
         let user: User

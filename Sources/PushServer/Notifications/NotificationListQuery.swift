@@ -2,7 +2,7 @@ internal import PushAPI
 internal import PushCore
 internal import PushStore
 
-/// What a request for a list of notifications asks for: a range of changes, or some notifications
+/// The content of a request for a list of notifications: a range of changes, or some notifications
 /// by their ids.
 enum NotificationListQuery: Sendable, Hashable {
     case changes(after: String?, limit: Int, isUnreadOnly: Bool)

@@ -13,7 +13,7 @@ internal import SocketHTTP
 struct NotificationView: ~Copyable {
     let id: NotificationID
     let notification: StoredNotification
-    /// The caller's account, for which the answer is.
+    /// The account of the caller, who gets the answer.
     let account: AccountID?
     /// How long the client may use its cached answer, in seconds.
     let maxAge: Int64

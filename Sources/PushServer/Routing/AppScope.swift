@@ -2,7 +2,7 @@ internal import PushCore
 internal import PushStore
 
 /// The apps whose users, devices and pushes an administrator or a viewer sees: all apps, or the
-/// apps to which the viewer belongs.
+/// viewer's own apps.
 struct AppScope: Sendable {
     /// The apps of the configuration.
     private let apps: Set<AppName>

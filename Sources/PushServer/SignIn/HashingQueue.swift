@@ -69,7 +69,7 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.waiting.remove(at: index).job
     }
 
-    /// The waiting job with which a new job competes for a place; `nil` if there is room. If the
+    /// The waiting job that a new job competes with for a place; `nil` if there is room. If the
     /// limit of the requester's account is reached, it is the last job of this account; else, of
     /// the requester's address; else, of all.
     private func rival(of requester: HashingRequester) -> Int? {

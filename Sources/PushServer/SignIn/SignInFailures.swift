@@ -59,25 +59,25 @@ struct SignInFailures: Sendable {
     /// Begins an attempt to sign in, which costs a hash, and counts it as failed; or returns how
     /// long its sender must wait. A refused attempt does not prolong the wait.
     ///
-    /// - A known address (which has signed in to the account before) with the right password has no
-    ///   wait, except as described below.
+    /// - A known address (which has signed in to the account before) with the right password has
+    ///   no wait, except as described below.
     /// - A known address with another password waits for failures of the pair. An attempt of a
     ///   known address has rank 0, and its failure counts for the pair.
     /// - A stranger (an address that has not signed in to the account) that tries the account for
     ///   the first time waits for failures of the pair, of the address and of both networks around
-    ///   the address. The rank of the attempt is 1 plus the failures of pair and address. A failure
-    ///   counts for the pair, the account, the address and both networks.
-    /// - A stranger that tries again has the same waits and the same rank. A failure counts for the
-    ///   pair, the account, and the pairs of the account and each network.
+    ///   the address. The rank of the attempt is 1 plus the failures of pair and address. A
+    ///   failure counts for the pair, the account, the address and both networks.
+    /// - A stranger that tries again has the same waits and the same rank. A failure counts for
+    ///   the pair, the account, and the pairs of the account and each network.
     ///
     /// Only the first failure on an account counts for the address: the address is throttled for
     /// trying many accounts.
     ///
     /// The owner of an account may share an address with other people, in an office or behind a
-    /// provider's NAT. Wrong attempts of these people make the pair wait, but not with the password
-    /// that was right at this address before. So a refused attempt reveals to its sender that the
-    /// password is wrong. Only a few hundred such attempts a day are free; after that, the right
-    /// password waits, too.
+    /// provider's NAT. Wrong attempts of these people make the pair wait, but not with the
+    /// password that was right at this address before. So a refused attempt reveals to its sender
+    /// that the password is wrong. Only a few hundred such attempts a day are free; after that,
+    /// the right password waits, too.
     mutating func begin(_ attempt: SignInAttempt, now: Date) -> Verdict {
         let failures = self.level(self.pairs[attempt.pair], now, .pair)
         let standing = self.standing(of: attempt, failures: failures)
@@ -113,8 +113,7 @@ struct SignInFailures: Sendable {
         self.known[attempt.pair].map { .known(isRight: $0 == attempt.password) } ?? .stranger(isNew: failures == 0)
     }
 
-    /// The number of seconds for which the attempt's sender must wait; 0 or less means that there
-    /// is no wait.
+    /// How many seconds the attempt's sender must wait; 0 or less means that there is no wait.
     private func wait(of attempt: SignInAttempt, _ standing: Standing, now: Date) -> TimeInterval {
         let own = self.pairs[attempt.pair]?.remaining(at: now) ?? 0
         switch standing {
@@ -179,7 +178,7 @@ struct SignInFailures: Sendable {
     }
 
     /// Counts invalid credentials that name no account. If the address has sent too many before,
-    /// returns instead the number of seconds for which it must wait.
+    /// returns instead how many seconds it must wait.
     mutating func countInvalidCredentials(of address: Key, now: Date) -> TimeInterval? {
         if let wait = self.invalidCredentials[address]?.remaining(at: now), wait > 0 { return wait }
         self.invalidCredentials.add(address, now, .credentials)

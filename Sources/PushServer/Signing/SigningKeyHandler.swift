@@ -2,7 +2,7 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Publishes the public keys with which clients verify signed answers.
+/// Publishes the public keys that clients use to verify signed answers.
 struct SigningKeyHandler: Handler {
     let keys: SigningKeys
 

@@ -57,7 +57,7 @@ package struct IssuerRules: Sendable {
     package var scopes: Mapping<Scopes>?
     /// The tolerated clock skew, in seconds.
     package var leeway: TimeInterval = 30
-    /// The longest time for which a token is accepted after it was issued, in seconds.
+    /// How long a token is accepted after it was issued, at most, in seconds.
     package var maximumAge: TimeInterval = 86_400
     /// Whether a caller may begin a session with a token. The session lasts longer than the token.
     package var allowsSessions = false
