@@ -116,8 +116,8 @@ import Testing
             try await eventually {
                 try watch.query("select 1 from pg_locks where mode = 'AccessExclusiveLock' and not granted").count > 0
             }
-            // While the migration waits for its lock, the posts wait behind it, but no longer than
-            // a statement of the migration may wait for a lock.
+            // The posts wait behind the migration, but no longer than a statement of the migration
+            // may wait for a lock.
             for number in Int64(1)...3 {
                 let outcome = try await self.old.post(number, from: alice, to: "username:alice")
                 guard case .stored = outcome else {
