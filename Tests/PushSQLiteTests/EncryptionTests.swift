@@ -143,7 +143,7 @@ import Testing
         }
         #expect(left == 0)
         #expect(aside == 1)
-        // The broadcasts must end, since `sealpost deliveries --wait` would otherwise wait until
+        // The broadcasts must end, because `sealpost deliveries --wait` would otherwise wait until
         // they expire.
         for number: Int64 in [9, 10] {
             #expect(try await !fixture.reader.isFanningOut(#require(NotificationID(rawValue: number))))
