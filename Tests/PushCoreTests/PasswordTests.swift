@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushCore
 
-/// The text form of hashes, and its reading.
+/// The PHC string, which is the text form of a password hash, and how the server reads it.
 @Suite(.timeLimit(.minutes(5))) struct PHCStringTests {
     private static let salt = "c2VhbHBvc3QtdGVzdGluZw"
     private static let digest = "NYTYUry8ig4Rbly189AQQqu+5dCLc7aNovw1CUhckrI"
@@ -190,7 +190,8 @@ import Testing
     }
 
     @Test func tooLongPasswordIsRefusedAtOnce() throws {
-        // Checking these would take a minute.
+        // Computing a hash with these parameters would take a minute, so the test shows that no
+        // hash is computed.
         let parameters = try #require(PasswordParameters(memory: 1_048_576, passes: 64, lanes: 16))
         let long = String(repeating: "x", count: 257)
         #expect(!PasswordHash.decoy(parameters).matches(long))
