@@ -61,8 +61,8 @@ import Testing
         }
     }
 
-    /// The group is one implicit transaction. A write that the failure undoes is still stored,
-    /// exactly once.
+    /// Statements that are sent together form one implicit transaction. If one fails, the others
+    /// are undone, and the pool must repeat them exactly once.
     @Test func aWritePipelinedWithAFailureIsStored() async throws {
         try await withPool("create table t(n int8 primary key)") { fixture async throws in
             let pool = fixture.pool
