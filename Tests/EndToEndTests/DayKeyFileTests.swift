@@ -69,7 +69,7 @@ import Testing
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
         try self.folder.writeSecret(left, to: "day-keys.new")
-        // The change writes into the leftover file's blocks, and renames it.
+        // The change must overwrite the blocks of the leftover file, and then rename this file.
         let blocks = try FileHandle(forReadingFrom: URL(fileURLWithPath: self.path + ".new"))
         let next = chain.advanced(to: self.day(20_001))
         try file.advance(to: next)

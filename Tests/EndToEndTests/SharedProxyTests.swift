@@ -23,7 +23,7 @@ import Testing
             settings: ["QUOTAS_DEVICE_REQUESTS": "1000000", "LOG_LEVEL": "info"]
         ) { site in
             let keys = trust == .signatures ? try await site.signatureKeys() : []
-            // The users sign in one after the other, and then use tokens: the check of a password
+            // The users sign in one after the other, and then use tokens. The check of a password
             // is slow, and not the subject of this test.
             var tokens: [String: String] = [:]
             for user in Self.users {

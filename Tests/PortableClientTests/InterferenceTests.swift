@@ -7,7 +7,7 @@ import Testing
 
 /// An impostor between the app and the server, which answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
-    /// The value of `Accept-Signature` until the account is known.
+    /// The value of `Accept-Signature` that the client sends until it knows its account.
     private static func acceptSignature(_ nonce: String) -> String {
         ResponseVerifier.acceptSignature(
             keyID: Tampering.key.id,

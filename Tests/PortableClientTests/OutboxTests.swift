@@ -30,7 +30,8 @@ import Testing
     /// Makes a client, as the app does at each start.
     private func client(_ peer: ProtocolPeer, now: @escaping @Sendable () -> Date = { Date() }) -> PushClient {
         var options = PushClient.Options(testing: [self.server.key.publicKey])
-        // The signatures have the current time, but the test's clock may differ.
+        // The signatures have the real time, but `now` may differ by days, so the tolerance is
+        // large.
         options.signatureTolerance = .seconds(10 * 86400)
         options.now = now
         let store = PushClient.Store.folder(URL(fileURLWithPath: self.folder.file("store")), key: self.key)

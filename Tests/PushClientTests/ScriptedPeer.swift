@@ -34,7 +34,7 @@ final class ScriptedPeer: Sendable {
         self.script.withLock { $0 = script }
     }
 
-    /// Answers while `body` runs.
+    /// Runs `body` with a peer that answers requests by `script` meanwhile.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -43,7 +43,8 @@ final class ScriptedPeer: Sendable {
         try await self.run(script, before: { _ in }, body)
     }
 
-    /// Answers while `body` runs. Each request waits for `before` before its answer.
+    /// Runs `body` with a peer that answers requests by `script` meanwhile. Each request waits for
+    /// `before` before its answer.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -71,7 +72,7 @@ final class ScriptedPeer: Sendable {
         }
     }
 
-    /// Answers while `body` runs with a client.
+    /// Runs `body` with a client, and answers the client's requests by `script` meanwhile.
     @discardableResult
     static func run<Result: Sendable>(
         _ script: @escaping Script,

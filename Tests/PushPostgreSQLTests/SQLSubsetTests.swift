@@ -47,7 +47,7 @@ import Testing
         ],
         "PostgreSQLPlace.swift": ["to_regclass"],
         "MoveMark.swift": ["to_regclass"],
-        // A move sets the next values of the identity columns.
+        // A move from SQLite sets the next values of the identity columns.
         "PostgreSQLMoveTarget.swift": ["pg_get_serial_sequence", "regclass", "setval"],
         "Schema.swift": ["to_regclass", "current_setting"],
         "SchemaOwnership.swift": [

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// Encrypted values, which a thief of the database cannot read, and which an attacker cannot move
-/// to another row.
+/// Encrypted values in the database. A thief of the database cannot read them, and an attacker
+/// cannot move them to another row.
 @Suite(.timeLimit(.minutes(5))) struct EncryptionTests {
     private let fixture: StoreFixture
 

@@ -198,8 +198,8 @@ import Testing
         #expect(try await self.devices(of: bob) == ["bobs"])
     }
 
-    /// Either the session's end finds the device, or the registration finds that the session has
-    /// ended.
+    /// Either the end of the session finds the device and unregisters it, or the registration
+    /// finds that the session has ended.
     @Test func noDeviceOutlivesASessionThatEndsMeanwhile() async throws {
         let outcomes = try await withThrowingTaskGroup(of: RegisterOutcome?.self) { group in
             for number in 0..<20 {

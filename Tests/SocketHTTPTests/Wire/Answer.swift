@@ -41,11 +41,11 @@ struct Answer: Sendable {
         self.connection = connection
     }
 
-    /// The same answer with `Connection: close`.
+    /// This answer with `Connection: close`.
     var closing: Answer { self.with { $0.connection = "close" } }
-    /// The same answer with `Connection: keep-alive`.
+    /// This answer with `Connection: keep-alive`.
     var keepingAlive: Answer { self.with { $0.connection = "keep-alive" } }
-    /// The same answer without its content.
+    /// This answer without its content, as for `HEAD`.
     var toHead: Answer { self.with { $0.isHead = true } }
 
     private func with(_ change: (inout Answer) -> Void) -> Answer {

@@ -23,7 +23,8 @@ struct WireRow: Sendable, CustomStringConvertible {
     let answer: [UInt8]
     /// The bytes of `answer` with `100 Continue` before the answers that may begin with it.
     let answerWithLeave: [UInt8]
-    /// The position at which a client stops to wait for `100 Continue`.
+    /// The offset in `sent` at which a client stops to wait for `100 Continue`; `nil` if no client
+    /// waits.
     private let stop: Int?
 
     /// If `ending` is `nil`, the last answer determines whether the connection ends.
