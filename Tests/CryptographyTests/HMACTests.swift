@@ -4,8 +4,8 @@ import Testing
 @testable import Cryptography
 
 @Suite struct HMACTests {
-    /// The vectors of RFC 4231 section 4. The fifth vector contains only a part of the
-    /// authentication code, and the file omits it.
+    /// The vectors of RFC 4231 section 4. The RFC's fifth case contains only a part of the
+    /// authentication code.
     @Test func codesMatchRFC4231() throws {
         let vectors = try Vector.read("HMAC/rfc-4231-sha256.txt")
         #expect(vectors.count == 6)

@@ -106,7 +106,7 @@ struct HostileEndpoints {
             words[index] = .random(in: 0 ... .max, using: &self.random)
         }
         // A NAT64 address of a public IPv4 address would lead to the Internet, so this takes one
-        // of a private address.
+        // of the local-use range 64:ff9b:1::/48.
         if words[0] == 0x0064_FF9B { words[1] = 0x0001_0000 }
         let groups = words.flatMap { [$0 >> 16, $0 & 0xFFFF] }.map { String($0, radix: 16) }
         return Bool.random(using: &self.random)
