@@ -9,9 +9,9 @@ export interface CallOptions {
 /** Options of a post. */
 export interface SendOptions extends CallOptions {
   /**
-   * Makes a repeated call safe for 24 hours, also by another process: 1 to 200 visible ASCII
-   * characters without quotes and backslashes, such as the number of an order. Default: a random
-   * key, which makes the retries of this call safe.
+   * A key that makes a repetition of the call safe for 24 hours, even in another process. It has 1
+   * to 200 visible ASCII characters without quotes and backslashes, such as the number of an
+   * order. Default: a random key, which makes the retries of this call safe.
    */
   idempotencyKey?: string;
 }

@@ -2657,8 +2657,8 @@ export class PushClient {
    * the server no longer has the device, or a week has passed. Call this at each start, and after
    * signing in. Without a network the call returns the stored id.
    *
-   * The server removes the device of a session that ends by a new password, an administrator or a
-   * sign-out, and a device that is gone according to its push service.
+   * The server removes a device that is gone according to its push service. If a new password, an
+   * administrator or a sign-out ends a session, the server also removes the session's device.
    */
   async registerIfNeeded() {
     const stored = await this.#read('registration');

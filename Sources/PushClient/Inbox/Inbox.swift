@@ -17,7 +17,8 @@ public struct Inbox: Sendable, Hashable {
     /// sync: stop showing them.
     public let deleted: [Int64]
     /// When the inbox was last known to be complete, by the device's clock. `nil` before the end
-    /// of the first sync: show "not loaded yet" in place of "nothing here".
+    /// of the first sync, and while a sync fetches the whole inbox again: show "not loaded yet" in
+    /// place of "nothing here".
     public let syncedAt: Date?
     /// The number of notifications in the whole inbox.
     public let count: Int

@@ -4,8 +4,8 @@ internal import PushAPI
 /// The content of an entry: a notification, its validator, and when the server last confirmed it.
 struct CachedItem: Sendable, Hashable {
     let item: NotificationItem
-    /// The validator (`ETag`) that the server sent with the notification; `nil` if it came in a
-    /// list.
+    /// The validator (`ETag`) that the server sent with the notification; `nil` if there is none,
+    /// as for an item of a list.
     let tag: String?
     let date: Date
     /// A number that grows with the item's place in the server's list. The creation times alone

@@ -44,15 +44,16 @@ public final class Inbox {
     }
 
     /**
-     * When the inbox was last complete; null before the end of the first sync.
+     * When the inbox was last complete; null before the end of the first sync, and while a sync
+     * fetches the whole inbox again.
      */
     public @Nullable Date syncedAt() {
         return syncedAt == null ? null : new Date(syncedAt.getTime());
     }
 
     /**
-     * Whether the inbox was ever complete. If not, show "not loaded yet" in place of "nothing
-     * here".
+     * Whether the inbox was complete at the time {@link #syncedAt}. If not, show "not loaded yet"
+     * in place of "nothing here".
      */
     public boolean isComplete() {
         return syncedAt != null;

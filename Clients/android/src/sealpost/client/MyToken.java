@@ -4,8 +4,8 @@ import androidx.annotation.Nullable;
 import java.security.SecureRandom;
 
 /**
- * The number in a request by which the client distinguishes the server's own answer from one that
- * a proxy has cached or invented, and the nonce for the answer's signature.
+ * The number in a request by which the client recognizes the server's own answer, and not one that
+ * a proxy has cached or invented. It also has the nonce for the answer's signature.
  *
  * <p>The answer echoes {@code n * 17 + 3}. Each request has a number and a nonce of its own.
  */
