@@ -7,6 +7,8 @@ import pathlib
 import subprocess
 import threading
 
+from sealpost_e2e import processes
+
 # All names resolve to this machine; no request reaches the Internet. Certificates are made for the run.
 FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
@@ -24,12 +26,13 @@ class Failure(Exception):
 
 
 class Chromium:
-    """A browser with its own profile in `folder`; used with `with`."""
+    """A browser with its own folder, `profile`; used with `with`."""
 
-    def __init__(self, folder, executable="chromium"):
-        (pathlib.Path(folder) / "Default").mkdir()
-        (pathlib.Path(folder) / "Default/Preferences").write_text(json.dumps(PREFERENCES))
-        self.command = [executable, *FLAGS, f"--user-data-dir={folder}", "about:blank"]
+    def __init__(self, executable="chromium"):
+        self.holder, self.profile = processes.make_profile()
+        (self.profile / "Default").mkdir()
+        (self.profile / "Default/Preferences").write_text(json.dumps(PREFERENCES))
+        self.command = [executable, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
         self.lock, self.arrived = threading.Lock(), threading.Condition()
         self.number, self.answers, self.events = 0, {}, []
         # The listening thread calls these with session, method and parameters of each event.
@@ -51,12 +54,8 @@ class Chromium:
         return self
 
     def __exit__(self, *_):
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        processes.end(self.process)
+        self.holder.cleanup()
 
     def listen(self):
         """Reads messages, which end with a zero byte."""

@@ -48,11 +48,10 @@ class Machine:
 
     def browser(self):
         """This machine's Chromium, in the container's network."""
-        program, profile = self.folder / "browser", self.folder / "profile"
+        program = self.folder / "browser"
         program.write_text(f'#!/bin/sh\nexec nsenter --target={self.leader()} --net chromium "$@"\n')
         program.chmod(0o755)
-        profile.mkdir()
-        return chromium.Chromium(profile, executable=str(program))
+        return chromium.Chromium(str(program))
 
     def close(self):
         """Switches it off."""

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -51,6 +52,22 @@ def terminate(process):
     process.send_signal(signal.SIGTERM)
     _, rest = process.communicate(timeout=60)
     return process.returncode, rest
+
+
+def end(process, seconds=30):
+    """Ends a process by SIGTERM, and by SIGKILL after some seconds."""
+    process.terminate()
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def make_profile():
+    """A browser's temporary folder: its holder and its path."""
+    holder = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
+    return holder, pathlib.Path(holder.name)
 
 
 def processor_time(process):

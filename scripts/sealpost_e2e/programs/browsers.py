@@ -258,14 +258,14 @@ def run(options):
 def attack_without_protection(options, context, files):
     """The attacks that had an effect from the page of another site."""
     pages = chromium.Pages(context)
-    with Site(options.sealpost, "https", pages.port, files) as site, browser(options) as chromium_:
+    with Site(options.sealpost, "https", pages.port, files) as site, chromium.Chromium(options.chromium) as browser:
         daemon = site.serve()
         relay = Relay(context, site.port)
         base = f"https://{SERVER}:{relay.port}"
-        sign_in(chromium_, base)
+        sign_in(browser, base)
         harm = set()
         for name, script in ATTACKS.items():
-            page, id, before = prepare(site, chromium_, f"https://{HOSTILE['another site']}:{pages.port}/")
+            page, id, before = prepare(site, browser, f"https://{HOSTILE['another site']}:{pages.port}/")
             run_attack(page, base, id, script, name)
             try:
                 processes.wait_until(lambda: site.changes_since(before), 2, "a change")
@@ -281,17 +281,17 @@ def attack(options, scheme, context, files):
     """Runs all attacks. Returns how many the daemon has refused, and how many ended with their preflight."""
     pages = chromium.Pages(context)
     counts = collections.Counter()
-    with Site(options.sealpost, scheme, pages.port, files) as site, browser(options) as chromium_:
+    with Site(options.sealpost, scheme, pages.port, files) as site, chromium.Chromium(options.chromium) as browser:
         daemon = site.serve()
         base = f"{scheme}://{SERVER}:{site.port}"
-        sign_in(chromium_, base)
-        check_own_page(site, chromium_, base)
+        sign_in(browser, base)
+        check_own_page(site, browser, base)
         site.flush_receipts()
         visits = [(scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS]
         # Attacks without an answer come last: the daemon notices late that their stream was left.
         for is_unknown, place, name in sorted(visits, key=lambda visit: visit[0]):
             host, _, path = HOSTILE[place].partition("/")
-            page, id, before = prepare(site, chromium_, f"{scheme}://{host}:{pages.port}/{path}")
+            page, id, before = prepare(site, browser, f"{scheme}://{host}:{pages.port}/{path}")
             asked = len(site.requests())
             read = run_attack(page, base, id, ATTACKS[name], name)
             processes.wait_until(lambda: len(site.requests()) > asked, 20, f"a request of \"{name}\" from {place}")
@@ -310,21 +310,9 @@ def attack(options, scheme, context, files):
         site.flush_receipts()
         if scheme == "https":
             check_receipts(site)
-        check_app(chromium_, f"{scheme}://{APP}:{pages.port}/", base)
+        check_app(browser, f"{scheme}://{APP}:{pages.port}/", base)
         processes.terminate(daemon)
     return counts
-
-
-def browser(options):
-    """A browser with a temporary profile."""
-    profile = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
-
-    class Browser(chromium.Chromium):
-        def __exit__(self, *reasons):
-            super().__exit__(*reasons)
-            profile.cleanup()
-
-    return Browser(profile.name, options.chromium)
 
 
 def sign_in(browser, base):

@@ -7,10 +7,10 @@ restart. Meanwhile the other console can add users. The operator of the killed s
 
 import contextlib
 import json
-import tempfile
 
 from sealpost_e2e import api, chromium, postgresql, several
-from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, Wrong, sign_in
+from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, sign_in
+from sealpost_e2e.screen import Wrong
 
 # Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
 TIMEOUT = 60
@@ -39,8 +39,7 @@ def run(options):
 
 def open_console(stack, options, port, size, theme):
     """An operator who looks at a server's overview."""
-    profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
-    browser = stack.enter_context(chromium.Chromium(profile, options.chromium))
+    browser = stack.enter_context(chromium.Chromium(options.chromium))
     base = f"http://127.0.0.1:{port}"
     operator = Operator(browser, Watch(browser, base), base, size, theme)
     sign_in(operator)

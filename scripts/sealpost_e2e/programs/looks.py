@@ -16,7 +16,6 @@ import json
 import multiprocessing
 import statistics
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -240,8 +239,7 @@ def run(options):
         else:
             site = stack.enter_context(Site(options.sealpost))
             start(site, options)
-            profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
-            with chromium.Chromium(profile) as browser, Phone(site, options.client) as phone:
+            with chromium.Chromium() as browser, Phone(site, options.client) as phone:
                 browser.call("Browser.grantPermissions", permissions=["notifications"], origin=site.origin)
                 results += change_everything(site, Stream(site), Page(browser, site), phone)
             results += recall_broadcast(site)

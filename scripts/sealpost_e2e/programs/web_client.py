@@ -24,12 +24,10 @@ import re
 import shutil
 import socket
 import ssl
-import tempfile
 import threading
-import time
 
 from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
-from sealpost_e2e.programs.console import RULES, THEMES, Wrong
+from sealpost_e2e.screen import THEMES, Screen, Wrong
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
 SECRET = "a secret text"
@@ -282,26 +280,18 @@ globalThis.opened = async base64 => {
 """
 
 
-class Visitor:
+class Visitor(Screen):
     """The sample page in a tab, in a size and a theme."""
 
     def __init__(self, browser, site, size="phone", theme="light", origin=None):
-        self.browser, self.site, self.size = browser, site, SIZES[size]
-        self.origin = origin or site.origin
-        self.registration = None
-        self.page = chromium.Page(browser)
+        self.site, self.origin, self.registration, self.errors = site, origin or site.origin, None, []
         browser.watchers.append(self.watch)
-        self.errors = []
-        for domain in ("Runtime", "Log", "ServiceWorker"):
-            self.page.call(f"{domain}.enable")
-        self.page.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
-        width, height = self.size
-        self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.page.call("Emulation.setScrollbarsHidden", hidden=True)
-        self.page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        super().__init__(browser, SIZES[size], "Runtime", "Log", "ServiceWorker", **{"color-scheme": theme})
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
 
     def watch(self, session, method, parameters):
-        if session != self.page.session:
+        if session != getattr(self, "session", None):
             return
         if method == "ServiceWorker.workerRegistrationUpdated":
             for registration in parameters["registrations"]:
@@ -313,22 +303,10 @@ class Visitor:
             self.errors.append(json.dumps(parameters["args"])[:600])
 
     def open(self, path="/"):
-        self.page.navigate(self.origin + path)
+        self.navigate(self.origin + path)
 
-    def ask(self, script):
-        return self.page.evaluate(script)
-
-    def until(self, script, what, seconds=20):
-        """Waits until an expression on the page is true."""
-        deadline = time.monotonic() + seconds
-        while not (found := self.ask(script)):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{what} did not come; the page says: {self.ask('document.body.innerText')!r}, {self.errors}")
-            time.sleep(0.05)
-        return found
-
-    def has(self, text, seconds=20):
-        self.until(f"document.body.innerText.includes({json.dumps(text)})", repr(text), seconds)
+    def shown_text(self):
+        return f"{self.ask('document.body.innerText')!r}, {self.errors}"
 
     def click(self, label):
         script = f"[...document.querySelectorAll('button')].find(button => button.checkVisibility() && button.textContent === {json.dumps(label)})"
@@ -343,7 +321,7 @@ class Visitor:
     def push(self, id, data=None):
         """Delivers a push to the worker, and waits for its notification. Returns its texts."""
         before, heard = self.shown(), self.ask("wordsHeard")
-        self.page.call(
+        self.call(
             "ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registration,
             data=json.dumps({"secureId": str(id)}) if data is None else data,
         )
@@ -366,23 +344,11 @@ class Visitor:
         self.ask("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.forEach(one => one.close()))")
         self.until("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.length === 0)", "an end of notifications")
 
-    def judge(self, what):
-        """Checks the drawn page by the rules. Returns the least contrast."""
-        found = self.ask(RULES)
-        if found["wrong"]:
-            raise Wrong(f"{what}: {found['wrong']}")
-        return found["least"]
-
-    def shoot(self, path):
-        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
-        clip = {"x": 0, "y": 0, "width": self.size[0], "height": self.size[1], "scale": 1}
-        path.write_bytes(base64.b64decode(self.page.call("Page.captureScreenshot", format="png", clip=clip)["data"]))
-
     def close(self):
         if self.errors:
             raise Wrong(f"errors on the page: {self.errors}")
         self.browser.watchers.remove(self.watch)
-        self.page.close()
+        super().close()
 
 
 # MARK: Flows
@@ -522,7 +488,7 @@ def use_tabs(browser, site):
     for text in ("with a renewed token", "and by a killed worker"):
         if (found := visitor.push(site.post({"Payload": text})))["body"] != text:
             raise Wrong(f"a worker whose token has ended shows {found}")
-        visitor.page.call("ServiceWorker.stopAllWorkers")
+        visitor.call("ServiceWorker.stopAllWorkers")
     tabs = [browser.open(site.tabs + "/plain.html") for _ in range(TABS)]
     streams = site.page.asked.count("/api/stream")
     for tab in tabs:
@@ -902,10 +868,10 @@ def sign_out(visitor, site):
         raise Wrong(f"signed out, the worker shows {found}")
 
 
-def search_profile(profile, site):
+def search_profile(profile):
     """Searches all databases of the browser, but for its shown notifications, for unencrypted secrets."""
     searched = 0
-    for path in pathlib.Path(profile).rglob("*"):
+    for path in profile.rglob("*"):
         if not path.is_file() or not {"IndexedDB", "Local Storage", "Session Storage", "CacheStorage"} & set(path.parts):
             continue
         content = path.read_bytes()
@@ -927,38 +893,40 @@ def look(browser, site, folder):
     anna = {"credentials": api.basic("anna")}
     ids = [site.post({"Payload": text}, **anna) for text in messages]
     site.ask("PATCH", f"/api/notifications/{ids[0]}", body={"Read": True}, **anna)
+
+    def shoot(state):
+        if folder:
+            visitor.shoot(folder / f"{state}-{size}-{theme}.png", visitor.size[1])
+
     for size in SIZES:
         for theme in THEMES:
             visitor = Visitor(browser, site, size, theme)
             visitor.open()
             visitor.has("Password")
-            states = {"sign-in": visitor.judge("sign in")}
+            visitor.judge("sign in")
             visitor.sign_in("anna")
             visitor.has("Turn on notifications")
             visitor.has("Up to date")
-            states["inbox"] = visitor.judge("inbox")
-            if folder:
-                visitor.shoot(folder / f"inbox-{size}-{theme}.png")
+            visitor.judge("inbox")
+            shoot("inbox")
             site.page.isUp = False
             visitor.open()
             visitor.has("There is no connection.")
-            states["offline"] = visitor.judge("offline")
-            if folder:
-                visitor.shoot(folder / f"offline-{size}-{theme}.png")
+            visitor.judge("offline")
+            shoot("offline")
             site.page.isUp = True
             visitor.open()
             visitor.has("Up to date")
             site.interpose(["nginx-portal.conf"], "")
             visitor.click("Check now")
             visitor.has("This network wants something of you first.")
-            states["portal"] = visitor.judge("portal")
+            visitor.judge("portal")
             site.direct()
             visitor.click("Sign out")
             visitor.has("Password")
-            if folder:
-                visitor.shoot(folder / f"sign-in-{size}-{theme}.png")
+            shoot("sign-in")
             visitor.close()
-            least = min(least, *states.values())
+            least = min(least, visitor.least)
     return least
 
 
@@ -973,13 +941,13 @@ def add_options(parser):
 def run(options):
     if options.screenshots:
         options.screenshots.mkdir(parents=True, exist_ok=True)
-    with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+    with Site(options.sealpost) as site:
         site.serve()
         try:
-            with chromium.Chromium(profile, options.chromium) as browser:
+            with chromium.Chromium(options.chromium) as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
-                go_through(browser, site, profile, options)
+                go_through(browser, site, options)
         except Wrong as wrong:
             raise SystemExit(f"web-client: {wrong}") from None
         finally:
@@ -987,7 +955,7 @@ def run(options):
         processes.terminate(site.daemon)
 
 
-def go_through(browser, site, profile, options):
+def go_through(browser, site, options):
     launch_as_written(browser, site)
     visitor = Visitor(browser, site)
     id = first_launch(visitor, site)
@@ -997,7 +965,7 @@ def go_through(browser, site, profile, options):
     cross_origins(visitor, site, id)
     try_store(visitor.ask)
     go_offline(visitor, site, id)
-    searched = search_profile(profile, site)
+    searched = search_profile(browser.profile)
     sign_out(visitor, site)
     visitor.close()
     least = look(browser, site, options.screenshots)
