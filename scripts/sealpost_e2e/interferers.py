@@ -11,11 +11,10 @@ import json
 import random
 import shutil
 import socket
-import ssl
 import threading
 import typing
 
-from sealpost_e2e import listening, processes
+from sealpost_e2e import listening, processes, tls
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
@@ -167,8 +166,7 @@ class Chain:
 
     def stop(self):
         for process in reversed(self.running):
-            process.terminate()
-            process.wait(timeout=30)
+            processes.end(process)
         self.running = []
 
 
@@ -182,8 +180,7 @@ class TLSFront(listening.Listener):
 
     def __init__(self, port, certificate, key):
         self.to = port
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
+        self.context = tls.serving(certificate, key)
         super().__init__()
 
     def serve(self, client):

@@ -57,9 +57,7 @@ class Watch:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=60)
+        processes.end(self.process)
 
     @property
     def configuration(self):

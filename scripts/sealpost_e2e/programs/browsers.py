@@ -17,7 +17,6 @@ import pathlib
 import re
 import socket
 import sqlite3
-import ssl
 import tempfile
 import threading
 import urllib.parse
@@ -238,8 +237,7 @@ def add_options(parser):
 def run(options):
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
         files = tls.make_certificate(pathlib.Path(folder))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*files)
+        context = tls.serving(*files)
         harm = attack_without_protection(options, context, files)
         tls_counts = attack(options, "https", context, files)
         clear_counts = attack(options, "http", None, files)

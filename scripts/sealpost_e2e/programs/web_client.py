@@ -23,7 +23,6 @@ import pathlib
 import re
 import shutil
 import socket
-import ssl
 import threading
 
 from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
@@ -145,8 +144,7 @@ class Site(rig.Rig):
         self.add_user("carl")
         self.chain = interferers.Chain(self)
         certificate, key = tls.make_certificate(self.folder, APPLE)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context = tls.serving(certificate, key)
         self.page = Front(context, self.copy_page())
         # The API on another origin, for pages of other origins.
         self.other = Front(context)
