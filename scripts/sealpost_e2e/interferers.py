@@ -160,7 +160,7 @@ class Chain:
                 env=self.site.environment | {"HOW": how},
             )
             processes.wait_for_line(process, NOTICES[kind])
-            drain(process)
+            processes.drain(process)
             self.running.append(process)
             upstream = f"127.0.0.1:{port}"
 
@@ -168,11 +168,6 @@ class Chain:
         for process in reversed(self.running):
             processes.end(process)
         self.running = []
-
-
-def drain(process):
-    """Reads a proxy's output, which would otherwise fill the pipe and block it."""
-    threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
 class TLSFront(listening.Listener):

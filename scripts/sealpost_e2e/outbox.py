@@ -29,7 +29,6 @@ class Outbox(rig.Rig):
 
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, role="publisher", **settings)
-        self.configuration = self.folder / "sealpost.yaml"
         self.log = self.folder / "log"
 
     def serve(self):
@@ -46,7 +45,7 @@ class Outbox(rig.Rig):
     def start_blindly(self):
         """Starts a daemon without waiting."""
         with open(self.log, "a") as log:
-            return self.start_daemon("--config", self.configuration, stderr=log)
+            return self.start_daemon(stderr=log)
 
     def read_log(self, position=0):
         with open(self.log, "rb") as log:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 
@@ -34,6 +35,11 @@ def wait_for_line(process, text):
         if text in line:
             return line
     raise SystemExit(f"{process.args[0]} ended: {''.join(read)}")
+
+
+def drain(process):
+    """Reads a process's errors, which would otherwise fill the pipe and block it."""
+    threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
 def wait_until(condition, seconds, what, process=None, pause=0.02):

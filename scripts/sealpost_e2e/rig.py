@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, processes, tls
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 # The folder of the C sources.
@@ -35,7 +35,9 @@ class Rig:
         # The options of a thread sanitizer, if the daemon is built with it.
         kept = {name: os.environ[name] for name in ("PATH", "TSAN_OPTIONS") if name in os.environ}
         self.environment = kept | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}
-        self.processes = []
+        self.processes, self.context = [], None
+        # Named to daemons once it exists.
+        self.configuration = self.folder / "sealpost.yaml"
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
         self.add_user("alice", role)
@@ -64,12 +66,13 @@ class Rig:
         processes.wait_for_line(process, "serving")
         return process, time.monotonic() - start
 
-    def start_daemon(self, *arguments, **options):
-        """Starts a daemon by socket activation; `arguments` are more of `serve`'s."""
+    def start_daemon(self, **options):
+        """Starts a daemon by socket activation."""
+        arguments = ["--config", str(self.configuration)] if self.configuration.exists() else []
         # bash makes the socket descriptor 3 and becomes the daemon; other shells know only one-digit numbers.
         command = f'LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve "$@" 3<&{self.socket.fileno()}'
         return self.start(
-            ["/bin/bash", "-c", command, self.sealpost, *map(str, arguments)],
+            ["/bin/bash", "-c", command, self.sealpost, *arguments],
             cwd=self.folder, env=self.environment, pass_fds=[self.socket.fileno()], **options,
         )
 
@@ -83,7 +86,21 @@ class Rig:
 
     def connect(self):
         """A connection to the daemon."""
-        return api.connect(self.port)
+        return api.connect(self.port, context=self.context)
+
+    def listen_itself(self, has_tls):
+        """Lets the daemon listen at the port, as an inherited socket would keep listening after its end."""
+        self.socket.close()
+        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
+        if has_tls:
+            self.use_tls()
+
+    def use_tls(self):
+        """Gives the daemon a certificate. Returns it and its key."""
+        certificate, key = tls.make_certificate(self.folder)
+        self.environment |= {"SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)}
+        self.context = tls.trusting()
+        return certificate, key
 
     def start(self, command, **options):
         options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE} | options

@@ -93,12 +93,7 @@ class Product(rig.Rig):
     def __init__(self, sealpost, has_tls=False, wrapper=(), quotas=rig.QUOTAS):
         super().__init__(sealpost, quotas=quotas, LOG_LEVEL="error")
         self.folder.chmod(0o755)
-        self.socket.close()
-        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
-        if has_tls:
-            certificate, key = tls.make_certificate(self.folder)
-            self.environment |= {"SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)}
-        self.has_tls = has_tls
+        self.listen_itself(has_tls)
         self.add_user("bob")
         self.daemon = self.start([*wrapper, self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)
         processes.wait_until(lambda: processes.listens(self.port), 120, "the daemon")
@@ -108,11 +103,8 @@ class Product(rig.Rig):
         self.notice_id = api.post(connection, {"Payload": NOTICE}, credentials=self.token)
         connection.close()
 
-    def connect(self):
-        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
-
     def target(self, path, token=None, **rest):
-        scheme = "https" if self.has_tls else "http"
+        scheme = "https" if self.context else "http"
         fields = {"Authorization": token or self.token, "MyToken": "1000"}
         return Target(f"{scheme}://127.0.0.1:{self.port}/api/notifications{path}", fields, **rest)
 

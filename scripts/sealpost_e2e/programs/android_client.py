@@ -179,7 +179,7 @@ def visit(options, phone, interferer, signed, failures):
 
     with rig.Rig(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
         daemon, _ = site.serve()
-        interferers.drain(daemon)
+        processes.drain(daemon)
         truth = Truth(site)
         id = truth.ask("POST", "/api/notifications", interferer.payload)["Id"]
         truth.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
@@ -237,7 +237,7 @@ def certificates_and_outbox(options, phone):
     """TLS without a proxy: untrusted certificates, and requests that must happen once."""
     with rig.Rig(options.sealpost) as site:
         daemon, _ = site.serve()
-        interferers.drain(daemon)
+        processes.drain(daemon)
         truth = Truth(site)
         id = truth.ask("POST", "/api/notifications", "a secret text")["Id"]
         front = phone.front(site.port)

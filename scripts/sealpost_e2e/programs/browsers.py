@@ -195,9 +195,6 @@ class Site(rig.Rig):
         api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "stream"})
         return process
 
-    def connect(self):
-        return api.connect(self.port, context=self.context)
-
     def requests(self):
         """Method and status of each request so far."""
         lines = re.findall(r"request answered (.*)", self.log.read_text())

@@ -19,7 +19,7 @@ import socket
 import ssl
 import time
 
-from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e import api, processes, rig
 from sealpost_e2e.figures import percentile, steady_requests
 
 PIPELINING, LISTS, NOTICES = 64, 4, 200
@@ -34,22 +34,13 @@ LIST = "GET /api/notifications?limit=200 HTTP/1.1\r\nHost: h\r\nAccept-Encoding:
 
 
 class Site(rig.Rig):
-    """A daemon with its own listener, as an inherited socket would keep listening after its end."""
+    """A daemon with its own listener, and accounts with lists."""
 
     def __init__(self, sealpost, has_tls):
         super().__init__(sealpost, role="publisher")
-        self.has_tls = has_tls
-        self.socket.close()
-        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
-        if has_tls:
-            self.make_certificate()
+        self.listen_itself(has_tls)
         for number in range(LISTS):
             self.add_user(f"reader{number}", "publisher")
-
-    def make_certificate(self):
-        certificate, key = tls.make_certificate(self.folder)
-        self.environment["SEALPOST_SERVER_TLS_CERTIFICATE"] = str(certificate)
-        self.environment["SEALPOST_SERVER_TLS_PRIVATEKEY"] = str(key)
 
     def serve(self):
         process = self.start([self.sealpost, "serve"], cwd=self.folder, env=self.environment)
@@ -59,10 +50,7 @@ class Site(rig.Rig):
     def open(self, source="127.0.0.1"):
         """A socket with its own address."""
         connection = socket.create_connection(("127.0.0.1", self.port), 10, (source, 0))
-        return tls.trusting().wrap_socket(connection) if self.has_tls else connection
-
-    def connect(self):
-        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
+        return self.context.wrap_socket(connection) if self.context else connection
 
 
 def post_notices(site):

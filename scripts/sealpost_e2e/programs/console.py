@@ -123,7 +123,7 @@ class EmptySite(Asked):
     def start_blindly(self):
         self.configuration.write_text("senders: {stream: {type: stream}}\n")
         with open(self.log, "a") as log, open(self.folder / "printed", "w") as printed:
-            return self.start_daemon("--config", self.configuration, stdout=printed, stderr=log)
+            return self.start_daemon(stdout=printed, stderr=log)
 
     def link(self):
         return re.search(r"http://\S+/console/#/setup/\S+", (self.folder / "printed").read_text())[0]

@@ -18,14 +18,13 @@ import http.client
 import itertools
 import json
 import os
-import threading
 import time
 import warnings
 
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from sealpost_e2e import api, crew, receiver, rig, tls
+from sealpost_e2e import api, crew, processes, receiver, rig, tls
 
 AUDIENCE = "sealpost"
 PAUSE = 5  # Seconds between two readings of the keys, as the server has them.
@@ -274,8 +273,7 @@ def run(options):
             "SEALPOST_SIGNIN_OIDC_USERS": "created", "SEALPOST_SIGNIN_OIDC_CAFILE": str(issuer.certificate),
         }
         daemon, _ = site.serve()
-        drain = threading.Thread(target=daemon.stderr.read, daemon=True)
-        drain.start()
+        processes.drain(daemon)
         expect("the first token", show(site.port, issuer.token()), 200)
         refuse_all(site, issuer)
         rotate(site, issuer, options.count)
@@ -284,7 +282,7 @@ def run(options):
             raise SystemExit(f"the daemon ended with {code}")
         issuer.is_down = True
         daemon, _ = site.serve()
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        processes.drain(daemon)
         expect("a start while the issuer is down", show(site.port, issuer.token()), 503, "issuer-unavailable")
         api.ask(site.connect(), "GET", "/readyz")
         issuer.is_down = False

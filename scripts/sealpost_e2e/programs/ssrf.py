@@ -140,13 +140,13 @@ def reaches(address):
 
 def push_to_all(site, trace, resolver):
     """One browser at each name, one notification to all, until two look-ups of each changing name."""
-    (site.folder / "sealpost.yaml").write_text(
+    site.configuration.write_text(
         'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*"]}\n'
     )
     command = ["strace", "--follow-forks", "--decode-fds=all", "--trace=connect", "--output", trace]
     process = site.start(command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment)
     processes.wait_for_line(process, "serving")
-    threading.Thread(target=process.stderr.read, daemon=True).start()
+    processes.drain(process)
     client = api.connect(8080)
     key = ask(client, "GET", "/api/webpush/key")["Key"]
     for name in NAMES:

@@ -29,14 +29,12 @@ def run(options):
         prosody = Prosody(site)
         distributors = [Distributor(prosody) for _ in range(2)]
         apps = [App(distributor) for distributor in distributors]
-        configuration = site.folder / "sealpost.yaml"
-        configuration.write_text(
+        site.configuration.write_text(
             'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
             f'caFile: "{prosody.certificate}", allowedHosts: ["localhost:{prosody.port}"]}}\n'
         )
-        daemon = site.start_daemon("--config", configuration)
-        processes.wait_for_line(daemon, "serving")
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        daemon, _ = site.serve()
+        processes.drain(daemon)
         client = site.connect()
         devices = [app.register(client) for app in apps]
         send(client, apps, devices, ["fetched", "fetched"])

@@ -156,7 +156,6 @@ class Site(rig.Rig):
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         service, tunnel = f"localhost:{self.service.port}", Tunnel(self.service.port)
-        self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
             'senders:\n  stream: {type: stream}\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
@@ -183,8 +182,7 @@ class Site(rig.Rig):
         return folder
 
     def serve(self):
-        self.daemon = self.start_daemon("--config", self.configuration)
-        processes.wait_for_line(self.daemon, "serving")
+        self.daemon, _ = super().serve()
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
         self.signatures, self.token = {"keys": self.keys}, api.sign_in(connection, "alice").removeprefix("Bearer ")
