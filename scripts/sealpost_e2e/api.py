@@ -65,6 +65,13 @@ def fetch(connection, id, **rest):
     return ask(connection, "GET", f"/api/notifications/{id}", **rest)["Payload"]
 
 
+def register(connection, credentials=CREDENTIALS, **device):
+    """Registers a device. Returns the registration's id."""
+    id = ask(connection, "POST", "/api/register", credentials=credentials)
+    ask(connection, "PUT", f"/api/register/{id}", device, credentials)
+    return id
+
+
 def sign_in(connection, name):
     """The `Authorization` field of a new session."""
     return f"Bearer {ask(connection, 'POST', '/api/sessions', credentials=basic(name))['Token']}"

@@ -65,9 +65,7 @@ class Site(outbox.Outbox):
         connection = api.connect(self.ports[0])
         credentials = api.sign_in(connection, name)
         handle = secrets.token_hex(32)
-        id = api.ask(connection, "POST", "/api/register", credentials=credentials)
-        api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": handle}, credentials)
-        self.handles[id] = handle
+        self.handles[api.register(connection, credentials, Platform="apns", Handle=handle)] = handle
         return credentials
 
     def leased(self, number):

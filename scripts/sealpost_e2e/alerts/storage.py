@@ -22,7 +22,7 @@ def run(options, left_out):
     with Site(options.sealpost) as site:
         with watching.Watch(site, [site.port], left_out) as watch:
             daemon, _ = site.serve()
-            site.register()
+            api.register(site.connect(), Platform="fcm", Handle="token-alice-0000000000")
             watch.await_scrape()
             daemon = damage(site, watch, daemon)
             daemon = restore(site, watch, daemon)
@@ -62,10 +62,6 @@ class Site(outbox.Outbox):
                 process.wait()
         processes.run("umount", self.disk)
         super().__exit__(*arguments)
-
-    def register(self):
-        id = api.ask(self.connect(), "POST", "/api/register")
-        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "fcm", "Handle": "token-alice-0000000000"})
 
     def post(self, payload="x"):
         return api.post(self.connect(), {"Payload": payload, "To": ["username:alice"]})

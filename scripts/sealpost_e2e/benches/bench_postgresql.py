@@ -131,8 +131,7 @@ class Product(outbox.Outbox):
         tokens = [api.sign_in(connection, name) for name in names]
         ids = [api.post(connection, PAYLOAD, credentials=tokens[0]) for _ in range(FETCHED)]
         for token in tokens:
-            id = api.ask(connection, "POST", "/api/register", credentials=token)
-            api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, token)
+            api.register(connection, token, Platform="stream")
         connection.close()
         random.shuffle(ids)
         for script in FILL, CROWD:

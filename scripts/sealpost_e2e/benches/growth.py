@@ -86,8 +86,7 @@ class Site(outbox.Outbox):
         self.connection = api.connect(self.port, timeout=300)
         self.credentials = api.sign_in(self.connection, "alice")
         self.administrator = api.sign_in(self.connection, "ada")
-        self.registration = ask(self, "POST", "/api/register")
-        ask(self, "PUT", f"/api/register/{self.registration}", {"Platform": "stream"})
+        api.register(self.connection, self.credentials, Platform="stream")
         self.ids = [post(self) for _ in range(100)]
         self.unread = []
 

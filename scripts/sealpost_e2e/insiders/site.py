@@ -100,9 +100,7 @@ class Site(outbox.Outbox):
         """Creates an honest user with a device. Returns its id, its handle and the `Authorization` field."""
         authorization, connection = self.make_user(name), self.connect()
         handle = self.handle(lane, name)
-        id = api.ask(connection, "POST", "/api/register", credentials=authorization)
-        body = {"Platform": lane, "Tags": ["honest"]} | ({"Handle": handle} if handle else {})
-        api.ask(connection, "PUT", f"/api/register/{id}", body, authorization)
+        id = api.register(connection, authorization, Platform=lane, Tags=["honest"], **({"Handle": handle} if handle else {}))
         if lane == "webhook":
             api.ask(connection, "POST", f"/api/register/{id}/confirmation", self.code(handle), authorization)
         connection.close()

@@ -191,8 +191,7 @@ class Site(rig.Rig):
             process = self.start_daemon(stderr=log)
         processes.wait_until(lambda: "serving" in self.log.read_text(), 60, "the daemon", process)
         # Pushes to this stream device wait for a connection, by its user or an attacker.
-        id = api.ask(self.connect(), "POST", "/api/register")
-        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "stream"})
+        api.register(self.connect(), Platform="stream")
         return process
 
     def requests(self):

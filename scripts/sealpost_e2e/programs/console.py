@@ -107,8 +107,7 @@ class Site(Asked):
         crew.together(send, range(8))
 
     def register(self, name, registration):
-        id = self.ask("POST", "/api/register", credentials=api.basic(name))
-        self.ask("PUT", f"/api/register/{id}", registration, credentials=api.basic(name))
+        api.register(self.connect(), api.basic(name), **registration)
 
     def send(self, to, **rest):
         return self.ask("POST", "/api/notifications", {"Payload": SECRET, "To": [to]} | rest)["Id"]

@@ -120,9 +120,7 @@ class Phone(crew.Crew):
 def register(connection, name, **device):
     """Registers a device of the user with a session of its own. Returns the credentials and the device's id."""
     session = api.sign_in(connection, name)
-    id = api.ask(connection, "POST", "/api/register", credentials=session)
-    api.ask(connection, "PUT", f"/api/register/{id}", device, session)
-    return session, id
+    return session, api.register(connection, session, **device)
 
 
 def change_everything(site, *devices):

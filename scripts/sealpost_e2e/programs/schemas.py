@@ -34,9 +34,7 @@ class Filled(outbox.Outbox):
         order = {"User": "anna", "Scopes": ["fetch", "register"]}
         self.token = "Bearer " + api.ask(connection, "POST", "/api/tokens", order, credentials=boss)["Token"]
         for name in ("anna", "anna", "alice"):
-            id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
-            device = {"Platform": "apns", "Handle": secrets.token_hex(32), "Tags": ["news"]}
-            api.ask(connection, "PUT", f"/api/register/{id}", device, credentials=api.basic(name))
+            api.register(connection, api.basic(name), Platform="apns", Handle=secrets.token_hex(32), Tags=["news"])
         self.kept = api.post(connection, {"Payload": KEPT, "To": ["news"]}, credentials=boss)
         api.fetch(connection, self.kept)
         later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 60))

@@ -54,13 +54,11 @@ class Site(outbox.Outbox):
             name: ask("root", "POST", "/api/tokens", {"User": name, "Scopes": scopes.get(name)})["Token"]
             for name in ("alice", *USERS)
         }
-        devices = []
-        for name, body in (("tester", {"Platform": "fcm", "Handle": "tested"}), ("listener", {"Platform": "stream"})):
-            devices.append(ask(name, "POST", "/api/register"))
-            ask(name, "PUT", f"/api/register/{devices[-1]}", body)
+        device = api.register(connection, api.basic("tester"), Platform="fcm", Handle="tested")
+        stream = api.register(connection, api.basic("listener"), Platform="stream")
         for number in range(30):
             ask("root", "POST", "/api/notifications", {"Payload": number, "To": ["username:amy"], "ReadOnce": number % 10 == 0})
-        return {"port": self.port, "password": api.PASSWORD, "tokens": tokens, "device": devices[0], "stream": devices[1]}
+        return {"port": self.port, "password": api.PASSWORD, "tokens": tokens, "device": device, "stream": stream}
 
 
 class Runs:

@@ -151,7 +151,7 @@ def push_to_all(site, trace, resolver):
     key = ask(client, "GET", "/api/webpush/key")["Key"]
     for name in NAMES:
         handle = {"endpoint": f"https://{name}.example.com/{name}", "keys": {"p256dh": key, "auth": "A" * 22}}
-        ask(client, "PUT", f"/api/register/{ask(client, 'POST', '/api/register')}", {"Platform": "webpush", "Handle": handle})
+        api.register(client, Platform="webpush", Handle=handle)
     for address in PRIVATE:
         handle = {"endpoint": f"https://{address}/", "keys": {"p256dh": key, "auth": "A" * 22}}
         ask(client, "PUT", "/api/register/x", {"Platform": "webpush", "Handle": handle}, expected=[400])

@@ -32,8 +32,7 @@ class Device(crew.Crew):
         self.site, self.chance = site, chance
         connection = api.connect(site.ports[0])
         self.name, self.credentials = name, api.sign_in(connection, name)
-        self.id = api.ask(connection, "POST", "/api/register", credentials=self.credentials)
-        api.ask(connection, "PUT", f"/api/register/{self.id}", {"Platform": "stream"}, self.credentials)
+        self.id = api.register(connection, self.credentials, Platform="stream")
         # When each notification arrived first, and how often it came.
         self.arrivals, self.counts, self.last = {}, collections.Counter(), None
         self.moves, self.opened = threading.Event(), 0

@@ -211,9 +211,7 @@ answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("
 
     def register(self, client):
         """Registers its device at the daemon. Returns the registration id."""
-        id = api.ask(client, "POST", "/api/register")
-        api.ask(client, "PUT", f"/api/register/{id}", {"Platform": "webpush", "Handle": self.handle})
-        return id
+        return api.register(client, Platform="webpush", Handle=self.handle)
 
     def receive(self, body):
         with self.arrived:
