@@ -1,6 +1,5 @@
 """A page in Chromium as a person sees it: its size, its theme, and the rules that it must keep."""
 
-import base64
 import json
 import time
 
@@ -107,10 +106,3 @@ class Screen(chromium.Page):
         self.least, self.judged = min(self.least, found["least"]), self.judged + 1
         if found["wrong"]:
             raise Wrong(f"{what}: {'; '.join(found['wrong'][:8])}")
-
-    def shoot(self, path, height):
-        """The page as a PNG, up to this height."""
-        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
-        clip = {"x": 0, "y": 0, "width": self.size[0], "height": height, "scale": 1}
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
-        path.write_bytes(base64.b64decode(data))

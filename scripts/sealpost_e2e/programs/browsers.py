@@ -226,10 +226,6 @@ class Site(rig.Rig):
 # MARK: The run
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-
-
 def run(options):
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
         files = tls.make_certificate(pathlib.Path(folder))
@@ -252,7 +248,7 @@ def run(options):
 def attack_without_protection(options, context, files):
     """The attacks that had an effect from the page of another site."""
     pages = chromium.Pages(context)
-    with Site(options.sealpost, "https", pages.port, files) as site, chromium.Chromium(options.chromium) as browser:
+    with Site(options.sealpost, "https", pages.port, files) as site, chromium.Chromium() as browser:
         daemon = site.serve()
         relay = Relay(context, site.port)
         base = f"https://{SERVER}:{relay.port}"
@@ -275,7 +271,7 @@ def attack(options, scheme, context, files):
     """Runs all attacks. Returns how many the daemon has refused, and how many ended with their preflight."""
     pages = chromium.Pages(context)
     counts = collections.Counter()
-    with Site(options.sealpost, scheme, pages.port, files) as site, chromium.Chromium(options.chromium) as browser:
+    with Site(options.sealpost, scheme, pages.port, files) as site, chromium.Chromium() as browser:
         daemon = site.serve()
         base = f"{scheme}://{SERVER}:{site.port}"
         sign_in(browser, base)

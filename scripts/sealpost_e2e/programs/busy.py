@@ -181,14 +181,14 @@ def stop(site, daemon):
     return refused, time.monotonic() - start, daemon.returncode
 
 
-def busy(sealpost, has_tls, seconds, lists):
+def busy(sealpost, has_tls, seconds):
     with Site(sealpost, has_tls) as site:
         daemon = site.serve()
         scheme = "https" if has_tls else "http"
         url = f"{scheme}://127.0.0.1:{site.port}/api/notifications/{post_notices(site)}"
         alone = steady_requests(site, url, seconds)
         results, over = multiprocessing.Queue(), multiprocessing.Event()
-        asked = [LIST.format(api.basic(f"reader{number}")).encode() * 20 for number in range(lists)]
+        asked = [LIST.format(api.basic(f"reader{number}")).encode() * 20 for number in range(LISTS)]
         generators = [
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", [SIGNED.encode() * 200] * PIPELINING)),
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", asked)),
@@ -222,11 +222,10 @@ def busy(sealpost, has_tls, seconds, lists):
 
 def add_options(parser):
     parser.add_argument("--seconds", type=int, default=20, help="for each measurement (20)")
-    parser.add_argument("--lists", type=int, default=LISTS, help=f"accounts that pipeline lists ({LISTS})")
 
 
 def run(options):
     processes.raise_descriptor_limit()
-    results = [busy(options.sealpost, has_tls, options.seconds, options.lists) for has_tls in (False, True)]
+    results = [busy(options.sealpost, has_tls, options.seconds) for has_tls in (False, True)]
     if not all(results):
         raise SystemExit(1)

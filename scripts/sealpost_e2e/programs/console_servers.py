@@ -16,10 +16,6 @@ from sealpost_e2e.screen import Wrong
 TIMEOUT = 60
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-
-
 def run(options):
     with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, 2) as site, contextlib.ExitStack() as stack:
         # Cheap hashes, as other work of the machine delays them.
@@ -39,7 +35,7 @@ def run(options):
 
 def open_console(stack, options, port, size, theme):
     """An operator who looks at a server's overview."""
-    browser = stack.enter_context(chromium.Chromium(options.chromium))
+    browser = stack.enter_context(chromium.Chromium())
     base = f"http://127.0.0.1:{port}"
     operator = Operator(browser, Watch(browser, base), base, size, theme)
     sign_in(operator)

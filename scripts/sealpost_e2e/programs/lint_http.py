@@ -280,10 +280,6 @@ def explained():
     return set(re.findall(r"^\| `([A-Z0-9_]+)` \|", section, re.M))
 
 
-def add_options(parser):
-    parser.add_argument("--verbose", action="store_true", help="print each place of a note")
-
-
 def run(options):
     with Site(options.sealpost) as site:
         for name, role in (("root", "admin"), ("paul", "publisher"), ("dora", "device")):
@@ -301,7 +297,7 @@ def run(options):
         site.ask(500, f"/api/notifications/{id}")
     missing = {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods} - set(site.routes)
     known, met = explained(), set(site.remarks)
-    for name in sorted(met if options.verbose else met - known):
+    for name in sorted(met - known):
         for place, subject, summary in sorted(site.remarks[name]):
             print(f"{name} {subject} at {place}: {summary}")
     print(f"httplint: {sum(site.statuses.values())} answers of {len(site.routes)} routes, of each status: {dict(sorted(site.statuses.items()))}; "

@@ -19,7 +19,6 @@ compares the page's and the worker's output with what was sent. It fails
 
 import base64
 import json
-import pathlib
 import re
 import shutil
 import socket
@@ -883,17 +882,12 @@ def search_profile(profile):
     return searched
 
 
-def look(browser, site, folder):
-    """Judges each state in each size and theme, with pictures. Returns the least contrast."""
+def look(browser, site):
+    """Judges each state in each size and theme. Returns the least contrast."""
     least, messages = 21, ("Your result is in. Please call us to talk it over.", "Tuesday, 24 November, 9:30, Dr Frank", "Your prescription is ready.")
     anna = {"credentials": api.basic("anna")}
     ids = [site.post({"Payload": text}, **anna) for text in messages]
     site.ask("PATCH", f"/api/notifications/{ids[0]}", body={"Read": True}, **anna)
-
-    def shoot(state):
-        if folder:
-            visitor.shoot(folder / f"{state}-{size}-{theme}.png", visitor.size[1])
-
     for size in SIZES:
         for theme in THEMES:
             visitor = Visitor(browser, site, size, theme)
@@ -904,12 +898,10 @@ def look(browser, site, folder):
             visitor.has("Turn on notifications")
             visitor.has("Up to date")
             visitor.judge("inbox")
-            shoot("inbox")
             site.page.isUp = False
             visitor.open()
             visitor.has("There is no connection.")
             visitor.judge("offline")
-            shoot("offline")
             site.page.isUp = True
             visitor.open()
             visitor.has("Up to date")
@@ -920,7 +912,6 @@ def look(browser, site, folder):
             site.direct()
             visitor.click("Sign out")
             visitor.has("Password")
-            shoot("sign-in")
             visitor.close()
             least = min(least, visitor.least)
     return least
@@ -929,21 +920,14 @@ def look(browser, site, folder):
 # MARK: The run
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the page into this folder")
-
-
 def run(options):
-    if options.screenshots:
-        options.screenshots.mkdir(parents=True, exist_ok=True)
     with Site(options.sealpost) as site:
         site.serve()
         try:
-            with chromium.Chromium(options.chromium) as browser:
+            with chromium.Chromium() as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
-                go_through(browser, site, options)
+                go_through(browser, site)
         except Wrong as wrong:
             raise SystemExit(f"web-client: {wrong}") from None
         finally:
@@ -951,7 +935,7 @@ def run(options):
         processes.terminate(site.daemon)
 
 
-def go_through(browser, site, options):
+def go_through(browser, site):
     launch_as_written(browser, site)
     visitor = Visitor(browser, site)
     id = first_launch(visitor, site)
@@ -964,7 +948,7 @@ def go_through(browser, site, options):
     searched = search_profile(browser.profile)
     sign_out(visitor, site)
     visitor.close()
-    least = look(browser, site, options.screenshots)
+    least = look(browser, site)
     use_tabs(browser, site)
     use_calls(browser, site)
     use_changes(browser, site)
