@@ -91,6 +91,15 @@ class Outbox(rig.Rig):
             file.write(f"  hook: {{type: webhook, url: 'https://localhost:{hook.port}/hook', secretFile: {secret}, caFile: {certificate}}}\n")
         return hook
 
+    def add_events(self, answer, secret=bytes(32)):
+        """Configures a receiver of events, and starts it with these answers."""
+        certificate, key = tls.make_certificate(self.folder)
+        hook = receiver.Receiver(certificate, key, answer)
+        file = receiver.write_secret(self.folder / "events.secret", secret)
+        with open(self.configuration, "a") as text:
+            text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
+        return hook
+
     def channels(self):
         """The addresses that WNS has issued."""
         return (self.folder / "simulators/channels").read_text().split()

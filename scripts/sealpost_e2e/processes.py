@@ -3,6 +3,7 @@
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import socket
 import subprocess
@@ -25,6 +26,12 @@ def run(*command, **options):
     if done.returncode:
         raise SystemExit(f"{command[0]} ended with {done.returncode}: {done.stderr[-2000:]}")
     return done.stdout
+
+
+def give_to_server(folder):
+    """Gives a folder to the user of a PostgreSQL, which refuses to run as root."""
+    shutil.chown(folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
+    folder.chmod(0o755)
 
 
 def wait_for_line(process, text):

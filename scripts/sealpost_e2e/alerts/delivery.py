@@ -7,7 +7,7 @@ import socket
 import sqlite3
 import time
 
-from sealpost_e2e import api, crew, outbox, processes, receiver, tls
+from sealpost_e2e import api, crew, outbox, processes, receiver
 from sealpost_e2e.alerts import watch as watching
 
 # Devices of the slow lane, and its pushes a second.
@@ -35,13 +35,8 @@ class Hook:
     """The receiver of events, which accepts them or answers 500."""
 
     def __init__(self, site):
-        certificate, key = tls.make_certificate(site.folder)
         self.refuses = False
-        self.receiver = receiver.Receiver(certificate, key, self.answer)
-        secret = receiver.write_secret(site.folder / "events.secret")
-        url = f"https://localhost:{self.receiver.port}/events"
-        with open(site.configuration, "a") as text:
-            text.write(f"events: {{webhook: {{url: '{url}', secretFile: {secret}, caFile: {certificate}}}}}\n")
+        site.add_events(self.answer)
 
     def answer(self, request, number):
         if self.refuses:

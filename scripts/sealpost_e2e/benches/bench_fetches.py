@@ -14,12 +14,11 @@ below its limit. It takes rounds x 14 x seconds.
 import dataclasses
 import json
 import pathlib
-import re
 import statistics
 import urllib.error
 import urllib.request
 
-from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e import api, figures, processes, rig, tls
 
 CONNECTIONS = 64
 # The limit of queued lists for one user.
@@ -66,10 +65,7 @@ class Target:
     def rate(self, seconds):
         """Requests a second; ends the program at a response other than success or 304."""
         fields = [text for name, value in self.fields.items() for text in ("--header", f"{name}: {value}")]
-        output = processes.run("wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url)
-        if "Non-2xx" in output or "Socket errors" in output:
-            raise SystemExit(output)
-        return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+        return figures.steady_load(self.url, seconds, self.connections, 2, *fields)[0]
 
     def fetch(self):
         """The body and the ETag of a response."""
@@ -194,10 +190,5 @@ def measure(targets, list_length, options):
             f"{unchanged_notices:.0f}, list {lists:.0f})",
             flush=True,
         )
-    failed = False
-    for column, (name, limit) in enumerate(LIMITS.items()):
-        median = statistics.median(row[column] for row in rounds)
-        print(f"{name}, median of {options.rounds}: {median:.3f}" + (f" (at least {limit})" if limit else ""))
-        failed |= median < limit
-    if failed:
+    if not figures.report_medians(rounds, LIMITS):
         raise SystemExit(1)

@@ -142,7 +142,7 @@ class Product(outbox.Outbox):
 
     def rate(self, script, seconds, connections):
         """Requests a second, and the 99th percentile in milliseconds."""
-        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds, connections, THREADS)
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", seconds, connections, THREADS, "--script", script)
 
 
 class Bench:

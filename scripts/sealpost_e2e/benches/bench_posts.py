@@ -72,7 +72,7 @@ class Product(rig.Rig):
 
     def rate(self, seconds):
         """Posts a second, and the 99th percentile in milliseconds."""
-        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", self.script, seconds)
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", seconds, 64, 2, "--script", self.script)
 
 
 class Postgres:

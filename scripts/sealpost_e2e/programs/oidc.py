@@ -10,7 +10,6 @@ from sealpost_e2e import environment
 environment.enter()
 
 import base64
-import concurrent.futures
 import functools
 import hashlib
 import hmac
@@ -156,8 +155,7 @@ def refuse_all(site, issuer):
             raise SystemExit(f"a right token of {algorithm}: {answer}")
     rows = forged(issuer)
     # A token with an unknown key waits until the server has read the keys.
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda row: show(site.port, row[1]), rows))
+    answers = crew.together(lambda row: show(site.port, row[1]), rows, threads=16)
     faults = [
         f"{name}: {status} {code} {detail}" for (name, _, word), (status, code, detail) in zip(rows, answers)
         if (status, code) != (401, "invalid-token") or word not in detail
