@@ -20,7 +20,6 @@ from sealpost_e2e.rig import ROOT
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
 TRUTH, BELIEF, OFFLINE = "truth", "belief", "offline"
-NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy", "wire": "Listening"}
 # Longer than the buffers of a proxy, and incompressible.
 LONG = "secret " + random.Random(1).randbytes(16_000).hex()
 
@@ -146,7 +145,6 @@ class Chain:
     def replace(self, files, how="", upstream=None):
         """Replaces the chain; the last proxy asks the daemon, or `upstream`. `haproxy` does no harm."""
         self.stop()
-        upstream = f"127.0.0.1:{upstream or self.site.port}"
         for number, file in reversed(list(enumerate(files))):
             port = self.port if number == 0 else processes.free_port()
             folder = self.site.folder / f"layer-{number}"
@@ -155,14 +153,10 @@ class Chain:
             folder.mkdir()
             kind = file.split("-")[0]
             own = [] if file == kind else [ROOT / "scripts/proxies" / file]
-            process = self.site.start(
-                [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", upstream, folder, *own],
-                env=self.site.environment | {"HOW": how},
-            )
-            processes.wait_for_line(process, NOTICES[kind])
+            process = self.site.proxy(kind, port, upstream, folder, own, how)
             processes.drain(process)
             self.running.append(process)
-            upstream = f"127.0.0.1:{port}"
+            upstream = port
 
     def stop(self):
         for process in reversed(self.running):

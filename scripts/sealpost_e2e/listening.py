@@ -10,8 +10,8 @@ import threading
 class Listener:
     """Accepts connections until it is closed; each has a thread for a subclass's `serve(connection)`."""
 
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    def __init__(self, listener=None):
+        self.listener = listener or socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -60,6 +60,15 @@ class WebServer:
     def close(self):
         self.server.shutdown()
         self.server.server_close()
+
+
+def receive_until(stream, end):
+    bytes = b""
+    while end not in bytes:
+        if not (more := stream.recv(65536)):
+            raise ConnectionError
+        bytes += more
+    return bytes
 
 
 def pump(source, target):

@@ -1,5 +1,6 @@
 """A daemon on an inherited socket, and a proxy in front of it."""
 
+import contextlib
 import os
 import pathlib
 import socket
@@ -14,6 +15,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "scripts/sealpost_e2e"
 # A single user makes the requests of thousands.
 ROLES = ("DEVICE", "PUBLISHER", "ADMIN")
+# The lines of proxies that listen.
+NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting", "wire": "Listening"}
 QUOTAS = {
     **{f"QUOTAS_{role}_REQUESTS": 100_000_000 for role in ROLES},
     **{f"QUOTAS_{role}_CHANGES": "null" for role in ROLES},
@@ -76,17 +79,25 @@ class Rig:
             cwd=self.folder, env=self.environment, pass_fds=[self.socket.fileno()], **options,
         )
 
-    def proxy(self, kind):
-        """Starts a proxy in front of the daemon. Returns the process and its port."""
-        port = processes.free_port()
-        process = self.start([ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", f"127.0.0.1:{self.port}", self.folder])
-        notices = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting"}
-        processes.wait_for_line(process, notices[kind])
-        return process, port
+    def proxy(self, kind, port, upstream=None, folder=None, files=(), how=""):
+        """Starts a proxy at a port, in front of the daemon or `upstream`, and waits until it listens."""
+        places = [f"127.0.0.1:{port}", f"127.0.0.1:{upstream or self.port}", folder or self.folder]
+        process = self.start([ROOT / "scripts/proxy", kind, *places, *files], env=os.environ | {"HOW": how})
+        processes.wait_for_line(process, NOTICES[kind])
+        return process
 
     def connect(self):
         """A connection to the daemon."""
         return api.connect(self.port, context=self.context)
+
+    def ask(self, method, path, body=None, **options):
+        """Sends a request on a connection of its own."""
+        with contextlib.closing(self.connect()) as connection:
+            return api.ask(connection, method, path, body, **options)
+
+    def post(self, order, **options):
+        """Posts a payload, or a whole order. Returns its id."""
+        return self.ask("POST", "/api/notifications", order, **options)["Id"]
 
     def listen_itself(self, has_tls):
         """Lets the daemon listen at the port, as an inherited socket would keep listening after its end."""

@@ -57,7 +57,7 @@ def prepare(site):
 
 
 def post(site, to="news", **rest):
-    return api.post(site.connect(), {"Payload": "news", "To": [to]} | rest)
+    return site.post({"Payload": "news", "To": [to]} | rest)
 
 
 def pause_lane(site, watch, daemon):
@@ -131,9 +131,8 @@ def fill_queue(site, watch):
     with locked(site), Posters(site, credentials):
         for name in names:
             watch.await_firing(name)
-    connection = site.connect()
     for id in ids:
-        api.ask(connection, "DELETE", f"/api/notifications/{id}")
+        site.ask("DELETE", f"/api/notifications/{id}")
     watch.await_clear(*names, "SealpostQueueGrowing")
 
 

@@ -64,7 +64,7 @@ class Site(outbox.Outbox):
         super().__exit__(*arguments)
 
     def post(self, payload="x"):
-        return api.post(self.connect(), {"Payload": payload, "To": ["username:alice"]})
+        return super().post({"Payload": payload, "To": ["username:alice"]})
 
     @contextlib.contextmanager
     def reading(self):

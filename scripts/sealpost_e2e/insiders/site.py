@@ -139,11 +139,7 @@ class Site(outbox.Outbox):
 
     def send(self, name, order):
         """Posts to a user as the publisher. Returns the notification's id."""
-        connection = self.connect()
-        try:
-            return api.post(connection, order | {"To": [f"username:{name}"]}, credentials=self.publisher)
-        finally:
-            connection.close()
+        return self.post(order | {"To": [f"username:{name}"]}, credentials=self.publisher)
 
 
 def browser_keys():

@@ -75,14 +75,7 @@ class Truth:
     """The daemon's answers without a proxy."""
 
     def __init__(self, site):
-        self.site = site
-
-    def ask(self, method, path, body=None):
-        connection = self.site.connect()
-        try:
-            return api.ask(connection, method, path, body)
-        finally:
-            connection.close()
+        self.ask = site.ask
 
     def item(self, id):
         return self.ask("GET", f"/api/notifications/{id}")

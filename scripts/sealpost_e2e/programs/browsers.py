@@ -155,7 +155,7 @@ class Relay(listening.Listener):
     def serve(self, connection):
         try:
             with self.context.wrap_socket(connection, server_side=True) as client:
-                head, _, body = receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
+                head, _, body = listening.receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
                 first, *lines = head.split(b"\r\n")
                 kept = [line for line in lines if not re.match(rb"(?i)(origin|sec-fetch-[a-z]+|connection):", line)]
                 with tls.trusting().wrap_socket(socket.create_connection(("127.0.0.1", self.upstream))) as daemon:
@@ -164,15 +164,6 @@ class Relay(listening.Listener):
                     listening.pump(daemon, client)
         except OSError:
             pass  # One of the two went.
-
-
-def receive_until(stream, end):
-    bytes = b""
-    while end not in bytes:
-        if not (more := stream.recv(65536)):
-            raise ConnectionError
-        bytes += more
-    return bytes
 
 
 class Site(rig.Rig):
@@ -316,9 +307,7 @@ def sign_in(browser, base):
 
 def prepare(site, browser, url):
     """A hostile page, a notification that nobody has fetched, and the database's values."""
-    connection = site.connect()
-    id = api.post(connection, "a secret")
-    connection.close()
+    id = site.post("a secret")
     return browser.open(url), id, site.state()
 
 

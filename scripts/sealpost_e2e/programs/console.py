@@ -67,7 +67,7 @@ class Asked(outbox.Outbox):
     """A daemon; the administrator also sends requests without the console."""
 
     def ask(self, method, path, body=None, credentials=api.basic(ADMINISTRATOR), **rest):
-        return api.ask(self.connect(), method, path, body, credentials, **rest)
+        return super().ask(method, path, body, credentials=credentials, **rest)
 
 
 class Site(Asked):

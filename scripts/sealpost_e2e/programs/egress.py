@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import api, outbox, processes
+from sealpost_e2e import outbox, processes
 
 DEVICES = 200
 NAME, PASSWORD = "sealpost", "per%cent:colon"
@@ -111,8 +111,7 @@ def await_tries(site, daemon):
 
 
 def post(site):
-    connection = site.connect()
-    api.post(connection, {"Payload": "news", "To": ["news"]})
+    site.post({"Payload": "news", "To": ["news"]})
 
 
 def arrived(site):

@@ -82,7 +82,7 @@ def run(options):
 
 
 def freeze_proxy(site, kind):
-    proxy, port = site.proxy(kind)
+    proxy = site.proxy(kind, port := processes.free_port())
     # HAProxy's worker is a child of the started process, nginx is alone.
     children = pathlib.Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split()
     worker = int(children[0]) if children else proxy.pid
@@ -117,7 +117,7 @@ def waits_in_kernel(port):
 
 
 def restart(site, kind, count):
-    proxy, port = site.proxy(kind)
+    proxy = site.proxy(kind, port := processes.free_port())
     daemon, _ = site.serve()
     direct = site.connect()
     known = (api.post(direct, "known"), "known")

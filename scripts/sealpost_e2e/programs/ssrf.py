@@ -16,7 +16,7 @@ import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, listening, processes, rig
 from sealpost_e2e.api import ask
 from sealpost_e2e.insiders import network
 
@@ -49,7 +49,8 @@ def add_options(parser):
 
 def run(options):
     network.enter("ssrf", sys.argv[3:], [GLOBAL, GLOBAL6, *PRIVATE[1:], *PRIVATE6[1:]])
-    with tempfile.TemporaryDirectory(prefix="sealpost-") as folder, Resolver() as resolver, Sink() as sink:
+    with tempfile.TemporaryDirectory(prefix="sealpost-") as folder, Resolver() as resolver:
+        sink = Sink()
         network.lay_over(folder, {
             "resolv.conf": f"nameserver {RESOLVER}\noptions timeout:2 attempts:2\n", "nsswitch.conf": "hosts: files dns\n",
             "hosts": "127.0.0.1 localhost\n",
@@ -100,32 +101,22 @@ class Resolver:
         return max(self.asked[name, 1], self.asked[name, 28])
 
 
-class Sink:
+class Sink(listening.Listener):
     """Listens at every address, records each connection, and closes it before TLS."""
 
-    def __enter__(self):
+    def __init__(self):
         self.arrivals = []
-        self.socket = socket.create_server(("::", 443), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512)
-        threading.Thread(target=self.serve, daemon=True).start()
+        super().__init__(socket.create_server(("::", 443), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512))
         # Proves that the recorder works, as an empty record would prove nothing.
         for address in PRIVATE + PRIVATE6 + [GLOBAL, GLOBAL6]:
             processes.wait_until(lambda: reaches(address), 30, f"the way to {address}")
         if len(self.arrivals) != len(PRIVATE + PRIVATE6) + 2:
             raise SystemExit("the sink does not hear at every address")
         self.arrivals.clear()
-        return self
 
-    def __exit__(self, *_):
-        self.socket.close()
-
-    def serve(self):
-        while True:
-            try:
-                connection, _ = self.socket.accept()
-            except OSError:
-                return
-            self.arrivals.append(connection.getsockname()[0].removeprefix("::ffff:"))
-            connection.close()
+    def serve(self, connection):
+        self.arrivals.append(connection.getsockname()[0].removeprefix("::ffff:"))
+        connection.close()
 
 
 def reaches(address):

@@ -78,13 +78,7 @@ class Front(listening.Listener):
 
     def read(self, secure):
         """A request's head, with the connection's end requested, and its body."""
-        data = b""
-        while b"\r\n\r\n" not in data:
-            piece = secure.recv(65536)
-            if not piece:
-                raise ValueError("no request")
-            data += piece
-        head, _, body = data.partition(b"\r\n\r\n")
+        head, _, body = listening.receive_until(secure, b"\r\n\r\n").partition(b"\r\n\r\n")
         lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
         length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
         while len(body) < length:
@@ -127,9 +121,7 @@ class Tunnel(Gate):
     """The operator's proxy, which leads to the replaced push service whatever name the server wants."""
 
     def serve(self, connection):
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += connection.recv(65536) or b"\r\n\r\n"
+        listening.receive_until(connection, b"\r\n\r\n")
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         super().serve(connection)
 
@@ -217,18 +209,6 @@ class Site(rig.Rig):
         """Inserts proxies, beginning at the browser; the last one asks the daemon, or `upstream`."""
         self.chain.replace(files, how, upstream)
         self.set_upstream(("127.0.0.1", self.chain.port))
-
-    def post(self, order, **options):
-        connection = self.connect()
-        id = api.post(connection, order, **options)
-        connection.close()
-        return id
-
-    def ask(self, method, path, **options):
-        connection = self.connect()
-        answer = api.ask(connection, method, path, **options)
-        connection.close()
-        return answer
 
 
 # MARK: The browser
