@@ -37,8 +37,7 @@ class Machine:
 
     def leader(self):
         """The process id of the container's init on the host; `None` before it exists."""
-        number = self.container.pid
-        children = pathlib.Path(f"/proc/{number}/task/{number}/children").read_text().split()
+        children = processes.children(self.container.pid)
         return next((child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "systemd\n"), None)
 
     def entered(self, *command, has_archives=False):

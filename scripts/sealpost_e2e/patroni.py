@@ -176,10 +176,9 @@ class Patroni:
         """The processes of a member's PostgreSQL, the first one first."""
         try:
             first = int((self.folder / member.name / "postmaster.pid").read_text().split()[0])
-            children = pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split()
+            return [first, *processes.children(first)]
         except (FileNotFoundError, IndexError, ValueError):
             return []
-        return [first, *map(int, children)]
 
     def start_etcd(self):
         client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{processes.free_port()}"

@@ -107,6 +107,11 @@ def memory(process, field="VmRSS"):
     raise SystemExit(f"no {field}")
 
 
+def children(pid):
+    """The children of a process."""
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
 def free_port():
     """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:

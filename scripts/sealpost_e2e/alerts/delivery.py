@@ -4,7 +4,6 @@ import contextlib
 import datetime
 import signal
 import socket
-import sqlite3
 import time
 
 from sealpost_e2e import api, crew, outbox, processes, receiver
@@ -139,7 +138,7 @@ def fill_queue(site, watch):
 @contextlib.contextmanager
 def locked(site):
     """Another program's write transaction stays open."""
-    with contextlib.closing(sqlite3.connect(site.folder / "var/sealpost.db", timeout=60, isolation_level=None)) as database:
+    with site.database() as database:
         database.execute("begin immediate")
         yield
         database.execute("rollback")

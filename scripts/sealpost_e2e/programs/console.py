@@ -13,6 +13,7 @@ the server freezes during a view. A second daemon without users prints a link fo
 """
 
 import base64
+import contextlib
 import json
 import pathlib
 import queue
@@ -638,10 +639,8 @@ def go_through(site, base, daemon, options):
     with chromium.Chromium() as browser:
         combinations = [(size, theme) for size in SIZES for theme in THEMES]
         for number, (size, theme) in enumerate(combinations):
-            watch = Watch(browser, base)
-            operator = Operator(browser, watch, base, size, theme)
             is_last = number == len(combinations) - 1
-            try:
+            with operating(browser, base, size, theme) as operator:
                 sign_in(operator)
                 if options.screenshots and (size, theme) != ("phone", "dark"):
                     take_pictures(operator, site, options.screenshots, size, theme)
@@ -661,11 +660,7 @@ def go_through(site, base, daemon, options):
                     search_grown_audit(operator)
                     follow_silence(operator, daemon)
                 sign_out(operator, site)
-            except Wrong as wrong:
-                raise Wrong(f"{size}, {theme}: {wrong}") from None
-            search_answers(operator)
-            operator.close()
-            browser.watchers.remove(watch.take)
+                search_answers(operator)
             least, judged = min(least, operator.least), judged + operator.judged
         for size, theme in (("phone", "dark"), ("desk", "light")):
             empty = try_empty(browser, options, size, theme)
@@ -673,19 +668,24 @@ def go_through(site, base, daemon, options):
     report(times, least, judged, len(combinations))
 
 
+@contextlib.contextmanager
+def operating(browser, base, size, theme):
+    """An operator during the `with`, whose errors get the size and the theme."""
+    operator = Operator(browser, Watch(browser, base), base, size, theme)
+    try:
+        yield operator
+    except Wrong as wrong:
+        raise Wrong(f"{size}, {theme}: {wrong}") from None
+    operator.close()
+    browser.watchers.remove(operator.watch.take)
+
+
 def try_empty(browser, options, size, theme):
     """The console of a new server."""
     with EmptySite(options.sealpost) as site:
         daemon, _ = site.serve()
-        base = f"http://127.0.0.1:{site.port}"
-        watch = Watch(browser, base)
-        operator = Operator(browser, watch, base, size, theme)
-        try:
+        with operating(browser, f"http://127.0.0.1:{site.port}", size, theme) as operator:
             begin_empty(operator, site)
-        except Wrong as wrong:
-            raise Wrong(f"an empty system, {size}, {theme}: {wrong}") from None
-        operator.close()
-        browser.watchers.remove(watch.take)
         processes.terminate(daemon)
         return operator
 

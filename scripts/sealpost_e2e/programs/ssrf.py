@@ -7,7 +7,6 @@ private network, or a cloud's metadata service. Each address exists and has a li
 import collections
 import ipaddress
 import os
-import pathlib
 import re
 import socket
 import struct
@@ -152,8 +151,7 @@ def push_to_all(site, trace, resolver):
         time.sleep(0.2)
     # Time for connections after the last answers.
     time.sleep(3)
-    child = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
-    os.kill(child, 15)
+    os.kill(processes.children(process.pid)[0], 15)
     process.wait(timeout=60)
 
 
