@@ -57,10 +57,11 @@ class Rig:
 
     def add_user(self, name, role="device", password=api.PASSWORD):
         """Creates a user. No daemon may run."""
-        subprocess.run(
-            [self.sealpost, "user", "add", name, "--role", role, "--password-stdin"],
-            input=password.encode(), cwd=self.folder, env=self.environment, check=True, stdout=subprocess.DEVNULL,
-        )
+        self.call("user", "add", name, "--role", role, "--password-stdin", input=password)
+
+    def call(self, *arguments, **options):
+        """Runs a command of sealpost. Returns its output; ends the program if it fails."""
+        return processes.run(self.sealpost, *arguments, cwd=self.folder, env=self.environment, **options)
 
     def serve(self):
         """Starts a daemon by socket activation and waits until it serves. Returns the process and the seconds."""

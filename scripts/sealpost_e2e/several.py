@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, crew, outbox
+from sealpost_e2e import api, crew, outbox, processes
 
 USERS = 50
 
@@ -164,6 +164,25 @@ def missing(site, number, ledger, credentials):
         except api.UnexpectedAnswer:
             count += 1
     return count
+
+
+def conclude(site, ledger, credentials, simulators):
+    """Ends the daemons. Returns the numbers of missing notifications, of those without a push and of foreign pushes, and the duplicates."""
+    lost = sum(missing(site, number, ledger, credentials) for number in range(len(site.ports)))
+    for daemon in site.daemons:
+        processes.terminate(daemon)
+    site.await_log(simulators)
+    found = compare(site, ledger)
+    show(ledger.faults, site)
+    return lost, *found
+
+
+def tell(ledger):
+    """The ledger's counts of answers."""
+    return (
+        f"{ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
+        f"{ledger.counts['refused']} refused as busy"
+    )
 
 
 def show(faults, site):

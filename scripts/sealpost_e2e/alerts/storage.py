@@ -72,9 +72,6 @@ class Site(outbox.Outbox):
         with contextlib.closing(sqlite3.connect(self.disk / "sealpost.db", timeout=60, isolation_level=None)) as database:
             yield database
 
-    def run(self, *command):
-        processes.run(self.sealpost, *command, cwd=self.folder, env=self.environment)
-
 
 def damage(site, watch, daemon):
     """Changes the device's encrypted handle, so that no push to it can be sent, and restores it."""
@@ -95,13 +92,13 @@ def damage(site, watch, daemon):
 
 def restore(site, watch, daemon):
     """Replaces the database by a backup."""
-    site.run("backup", "copy.db")
+    site.call("backup", "copy.db")
     for _ in range(20):
         site.post()
     entries = watch.value("sealpost_audit_entries_total") or 0
     processes.wait_until(lambda: watch.value("sealpost_audit_entries_total") >= entries + 10, 30, "a scrape", daemon)
     processes.terminate(daemon)
-    site.run("restore", "--replace", "copy.db")
+    site.call("restore", "--replace", "copy.db")
     daemon, _ = site.serve()
     watch.await_firing("SealpostAuditShorter")
     watch.await_clear("SealpostAuditShorter")

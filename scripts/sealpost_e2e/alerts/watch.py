@@ -32,9 +32,7 @@ class Watch:
         self.process = None
         # Alerts that have fired and cleared.
         self.fired = []
-        self.token = processes.run(
-            site.sealpost, "token", "create", "ada", "--scope", "metrics", cwd=site.folder, env=site.environment
-        ).strip()
+        self.token = site.call("token", "create", "ada", "--scope", "metrics").strip()
 
     def __enter__(self):
         token = self.folder / "sealpost.token"

@@ -130,7 +130,7 @@ def tour(options, is_encrypted, count, cluster=None):
             cluster.query("checkpoint")
             folders.append(cluster.folder)
         else:
-            processes.run(site.sealpost, "backup", "copy.db", cwd=site.folder, env=site.environment)
+            site.call("backup", "copy.db")
         processes.terminate(daemon)
         found["metrics"] = len(canaries.find(metrics.encode(), WORD))
         for file in sorted(file for folder in folders for file in folder.rglob("*") if file.is_file()):

@@ -181,7 +181,7 @@ def recall_broadcast(site):
     counted, sums = collections.Counter(platform for platform, *_ in site.received()), site.tally()
     with site.database() as database:
         told = collections.Counter(dict(database.execute("select lane, count from tally where state = 'accepted'")))
-    status = processes.run(site.sealpost, "status", "--config", site.configuration, cwd=site.folder, env=site.environment)
+    status = site.call("status", "--config", site.configuration)
     difference = sums["enqueued"] - sum(sums[state] for state in (*outbox.STATES, "pending"))
     agrees = all(told[name] + told[f"{name}/look"] == counted[name] and f"{name}/look" in status for name in DEVICES)
     text = f"accepted in the tally {dict(told)}, at the simulators {dict(counted)}; difference of all pushes {difference}"

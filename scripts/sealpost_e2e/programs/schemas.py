@@ -6,7 +6,6 @@ and queued pushes go out. The comparison must also find a changed row.
 """
 
 import secrets
-import subprocess
 import time
 
 from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
@@ -98,12 +97,6 @@ class Filled(outbox.Outbox):
 
     # MARK: The upgraded database
 
-    def call(self, *arguments):
-        done = subprocess.run([self.sealpost, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
-        if done.returncode:
-            raise SystemExit(f"sealpost {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
-        return done.stdout
-
     def use(self, database):
         """Serves the database by a daemon."""
         daemon, _ = self.serve()
@@ -145,13 +138,13 @@ def upgrade_one(site, schema, database):
     tables = site.tables(database)
     before = site.rows(tables, database)
     site.environment["SEALPOST_DATABASE"] = site.cluster.url.replace(f"/{postgresql.NAME}?", f"/{database}?")
-    site.call("migrate", "--config", str(site.configuration))
+    site.call("migrate", "--config", site.configuration)
     changed = differences(before, site.rows(tables, database))
     if changed:
         raise SystemExit(f"the upgrade from {schema[-1][0]} has changed {changed}")
-    if "is intact and up to date" not in (found := site.call("doctor", "--config", str(site.configuration))):
+    if "is intact and up to date" not in (found := site.call("doctor", "--config", site.configuration)):
         raise SystemExit(f"migrated, but: {found}")
-    site.call("audit", "verify", "--config", str(site.configuration))
+    site.call("audit", "verify", "--config", site.configuration)
     # The comparison must find a changed value.
     site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
     if differences(before, site.rows(tables, database)) != ["recipient"]:

@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from sealpost_e2e import api, crew, outbox, processes, rig
+from sealpost_e2e import api, crew, outbox, rig
 
 CLIENTS = rig.ROOT / "Tests/Clients"
 TOOL = rig.ROOT / ".venv-e2e/bin/schemathesis"
@@ -36,7 +36,7 @@ class Site(outbox.Outbox):
         for name, role in USERS.items():
             self.add_user(name, role)
         # The user of the document's examples, which must also work.
-        processes.run(self.sealpost, "user", "role", "alice", "admin", cwd=self.folder, env=self.environment)
+        self.call("user", "role", "alice", "admin")
         self.simulate()
         self.add_senders()
         with open(self.configuration, "a") as file:
