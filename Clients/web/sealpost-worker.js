@@ -1,6 +1,6 @@
 /**
- * The service worker of Sealpost: fetches a push's notification, checks it, stores it for the
- * page, and shows it; shows a placeholder if it cannot.
+ * The service worker of Sealpost: fetches a push's notification, checks it, stores it for the page,
+ * and shows it. If that fails, it shows a placeholder.
  *
  * Register it through `PushClient.register` or `startWorker`. An app with a worker of its own
  * imports this module at the top of it, and may change the texts:
@@ -89,8 +89,9 @@ async function recipient(message) {
 }
 
 /**
- * Shows a push in every case, with the placeholder after an error. Of a `declared` push Safari shows
- * the notification only at the end of the event, and only with an address for its click.
+ * Shows a push in every case, with the placeholder after an error. For a `declared` push, Safari
+ * shows the worker's notification only at the end of the event, and only if it has an address to
+ * open.
  */
 async function show(message, declared) {
   const id = pushedID(message), start = performance.now();
@@ -147,7 +148,7 @@ async function sendWaiting() {
   if (!isDone) throw new Error('a sign-out has not reached the server');
 }
 
-/** The address of a notification; one with a route of its own stays as it is. */
+/** The address of a notification's page; a `page` with a hash or `{id}` stays as it is. */
 function addressOf({id, page}) {
   const named = page ?? self.registration.scope;
   return /#|\{id\}/.test(named) ? named.replaceAll('{id}', String(id ?? '')) : `${named}#${id ?? ''}`;

@@ -51,7 +51,7 @@ export interface InboxChanges {
 export interface Fetched {
   readonly item: NotificationItem;
   readonly isFresh: boolean;
-  /** The time of a cached one; null if it is fresh. */
+  /** The time of a cached notification; null if it is fresh. */
   readonly date: Date | null;
   readonly failure: PushClientError | null;
 }
@@ -61,7 +61,7 @@ export interface Device {
   readonly id: string;
   readonly app: string | null;
   readonly platform: string | null;
-  /** In lower case, with the tag of the user. */
+  /** Its topics in lower case, with the tag of the user. */
   readonly topics: string[];
   readonly isThisDevice: boolean;
   readonly createdAt: Date | null;
@@ -95,7 +95,7 @@ export interface Problem {
 /** The answer of `POST /api/sessions`, or a similar one of the app's own backend. */
 export interface Token {
   Token: string;
-  /** In RFC 3339. */
+  /** The time in RFC 3339. */
   ExpiresAt?: string | null;
   /** The account's identifier. */
   Account?: string;
@@ -194,7 +194,7 @@ export class PushClientError extends Error {
   get allowsCached(): boolean;
   readonly interference?: Interference;
   readonly problem?: Problem;
-  /** In seconds. */
+  /** The delay that the server asks for, in seconds. */
   readonly retryAfter?: number | null;
   readonly reason?: 'pushService';
 }

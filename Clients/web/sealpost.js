@@ -39,9 +39,9 @@ export const ADVICE = {
 const ADVICE_OF_KIND = {redirect: 'captivePortal', signature: 'update', wrongClock: 'clock', wrongAccount: 'update'};
 
 /**
- * The advice for an answer without an echo. A load balancer of the server's own sends most errors;
- * a portal sends a page, a redirect or a demand to sign in. The status is 0 if the browser withholds
- * the answer.
+ * The advice for an answer without the echo of `MyToken`. The server's own load balancer sends most
+ * errors; a captive portal sends a page, a redirect or a demand to sign in. The status is 0 if the
+ * browser withholds the answer.
  */
 function adviceWithoutEcho(status) {
   if (status === 407) return 'proxy';
@@ -58,13 +58,15 @@ function adviceWithoutEcho(status) {
  * - `unauthorized`: the token is no longer valid and cannot be renewed; `signedOut`: the user has
  *   signed out, perhaps in another tab;
  * - `busy`: the server refuses for now (408, 429, 503, or 409 while it works on the same message),
- *   perhaps for `retryAfter` seconds; `problem`: it refuses for good. Both have `problem`;
+ *   perhaps for `retryAfter` seconds; `problem`: the server refuses for good. Errors with one of
+ *   these two codes have the member `problem`;
  * - `unavailable`: this browser lacks something, for example its push service, or a worker that
  *   is a module; `denied`: the user does not allow notifications;
  *   `uncertain`: a message may or may not have been sent, and it is too late for a retry with the
  *   same key;
  * - `invalidServer`: the server's address is not an HTTP URL;
- * - `insecureServer`: it is an `http` URL of another machine, or keys are pinned;
+ * - `insecureServer`: the address is an `http` URL of another machine, or is `http` although keys
+ *   are pinned;
  * - `noSignatureKeys`: the app has not chosen `signatures`, or pins an empty list.
  */
 export class PushClientError extends Error {
@@ -325,11 +327,13 @@ function digestIn(field) {
  * and content, and the request's token, method, path and query.
  */
 const EXCHANGE = ['"@status"', '"content-digest"', '"mytoken";req', '"@method";req', '"@path";req', '"@query";req'];
-/** The components that must be signed, in this order: the same, and the answer's account. */
+/**
+ * The components that must be signed, in this order: those of `EXCHANGE`, and the answer's account.
+ */
 const COMPONENTS = [...EXCHANGE, '"sealpost-account"'];
 /**
- * A 304 has no content; a digest in it would overwrite that of a stored answer (RFC 9111 section
- * 3.2).
+ * The components for an answer of that status. A 304 has no content, so its `ETag` is signed; a
+ * digest in it would overwrite that of a stored answer (RFC 9111 section 3.2).
  */
 const forStatus = (components, status) => status === 304 ? components.map(name => name === '"content-digest"' ? '"etag"' : name) : components;
 
@@ -370,8 +374,8 @@ export async function importKeys(publicKeys) {
 }
 
 /**
- * The signed text, made from the client's own request and the answer. It has no account if that is
- * null, as with a server of the previous version.
+ * The signed text, made from the client's own request and the answer. It leaves out the account if
+ * that is null, as with a server of the previous version.
  */
 export function signatureBase(request, {status, validator, account}, parameters) {
   const values = {
@@ -538,13 +542,12 @@ export async function checkAnswer(request, answer, {keys, tolerance = 300, now, 
     const date = Date.parse(answer.field('date') ?? '');
     time = Number.isNaN(date) ? null : date / 1000;
   }
-  // Without signatures the account detects accidents, as the echo does.
+  // Without signatures, the account reveals only accidents, as the echo of `MyToken` does.
   const seen = isAccountCovered ? checkAccount(request, answer, account) : null;
   if (answer.status === 304) checkNotModified(request, answer, where);
   return {
     status: answer.status, path: request.path, account: seen, time, tag: answer.field('etag'), json: readBody(answer, where),
-    // Unknown if answers are signed: all signed answers have `no-store`, for the caches of
-    // proxies.
+    // Signed answers do not tell: all have `no-store`, because of the caches of proxies.
     isNoStore: keys.length === 0 && /(^|,)\s*no-store\s*(,|$)/i.test(answer.field('cache-control') ?? ''),
     retryAfter: /^[0-9]{1,9}$/.test(answer.field('retry-after') ?? '') ? Number(answer.field('retry-after')) : null,
   };
@@ -584,8 +587,8 @@ function checkAccount(request, answer, own) {
   const seen = answer.field('sealpost-account'), {status} = answer, {path} = request;
   if (seen === null) return null;
   if (seen === 'none') {
-    // The caller may be unknown if its credentials are missing or refused, and is without any where
-    // it exchanges a code. All other answers name an account.
+    // The answer may name no account if credentials are missing or refused, or at the path that
+    // exchanges a code. All other answers name an account.
     if (path === ENROLMENT) return null;
     if (status >= 400 && ![403, 404, 409, 410, 412].includes(status)) return null;
   } else if (isIdentifier(seen) && (own === null || seen === own || (path === SESSIONS && status === 201))) {
@@ -597,7 +600,7 @@ function checkAccount(request, answer, own) {
 /** Whether a text can be an account's identifier, which is opaque to clients. */
 const isIdentifier = text => typeof text === 'string' && text !== '' && text.length <= 128;
 
-/** A 304 answers a conditional request, and repeats its validator. */
+/** Throws unless a 304 answers a conditional request and repeats its validator. */
 function checkNotModified(request, answer, where) {
   if (request.condition === null) throw interference('unexpectedNotModified', 'an answer without a condition', '304', where);
   const seen = answer.field('etag');
@@ -770,7 +773,10 @@ const isThisMachine = host => host === 'localhost' || host === '[::1]' || /^127(
 /** The fields that only the client sets. */
 const OWN_FIELDS = ['mytoken', 'authorization', 'if-none-match', 'idempotency-key', 'last-event-id', 'accept-signature', 'content-type'];
 
-/** A path without ids and topics, for logs: a registration's id is the key of its hints. */
+/**
+ * A path without ids and topics, for logs: a registration's id must stay secret, as the key of its
+ * hints.
+ */
 function routeOf(path) {
   const [, api, kind, name, action, topic] = path.split('/'), isID = ['notifications', 'register', 'devices'].includes(kind) && name !== 'read';
   return ['', api, kind, isID && name !== undefined ? '{id}' : name, action, topic && '{topic}'].filter(part => part !== undefined).join('/');
@@ -796,7 +802,7 @@ class Conversation {
     Object.assign(this, {keys, signatureTolerance, timeout, answerLimit, fetch, now, makeToken, observe, headers});
   }
 
-  /** The value of a promise, whose outcome and duration the app's hook gets. */
+  /** The value of a promise. The app's hook `observe` gets its outcome and its duration. */
   async observed(event, promise) {
     const start = performance.now();
     const tell = outcome => {
@@ -853,7 +859,7 @@ class Conversation {
       try {
         checkHead(request, answer);
       } catch (error) {
-        // The client reads nothing of it: a captive portal may send without an end.
+        // The client does not read this body: a captive portal may send without an end.
         response.body?.cancel().catch(() => {});
         throw error;
       }
@@ -994,8 +1000,8 @@ const headOf = response => ({
 const NEW_HEAD = {revision: 0, epoch: '', change: 0, floor: 0};
 
 /**
- * The version of the rows, which is that of the database: page and worker may be of different
- * versions. 2: long payloads have rows of their own; entries of version 1 are still read.
+ * The version of the rows and of the database: page and worker may be of different versions. From
+ * version 2 on, long payloads have rows of their own; entries of version 1 are still read.
  */
 const FORMAT = 2;
 
@@ -1081,9 +1087,9 @@ export class IndexedStore {
   }
 
   /**
-   * Writes rows and the head; a null value deletes the row. Returns false and writes nothing if
-   * the revision has changed. A `relaxed` commit may be lost with the device's power, but not
-   * without the later ones.
+   * Writes rows and the head; a null value deletes the row. Returns false and writes nothing if the
+   * revision has changed. A loss of power may undo a `relaxed` commit, but only together with all
+   * later commits.
    */
   commit(revision, changes, head, durability = 'strict') {
     return this.#transact('readwrite', (rows, give) => {
@@ -1100,8 +1106,8 @@ export class IndexedStore {
   }
 
   /**
-   * Deletes the database. This needs neither free space nor a connection: other tabs and the
-   * worker close theirs.
+   * Deletes the database. This needs neither free space nor a connection: other tabs and the worker
+   * close their connections.
    */
   async removeAll() {
     const connection = this.#connection;
@@ -1168,8 +1174,8 @@ export class IndexedStore {
 }
 
 /**
- * The same store in memory, for as long as the page lasts: for tests, and for browsers without
- * IndexedDB.
+ * The functions of `IndexedStore` in memory, for as long as the page lasts: for tests, and for
+ * browsers without IndexedDB.
  */
 export class MemoryStore {
   rows = new Map();
@@ -1230,7 +1236,8 @@ class Draft {
   /** Reads rows in one transaction, for the calls of `row` and `read` that follow. */
   async load(names) {
     let missing = names.filter(name => !this.known.has(name));
-    // Most rows of a large page do not exist yet: one read of all names is faster than theirs.
+    // Most rows of a large page do not exist yet: one read of all names is faster than a read of
+    // each row.
     if (missing.length > 50) {
       const prefixes = [...new Set(missing.map(name => name.slice(0, name.indexOf('/') + 1)))];
       const stored = new Set((await Promise.all(prefixes.map(prefix => this.store.names(prefix)))).flat());
@@ -1242,8 +1249,8 @@ class Draft {
   }
 
   /**
-   * Every call returns the same row: a concurrent commit makes this draft fail at its end, and
-   * must not break it before.
+   * Every call returns the same row. A concurrent commit makes the commit of this draft fail, but
+   * must not break the draft before that.
    */
   async row(name) {
     if (this.changes.has(name)) return this.changes.get(name);
@@ -1290,8 +1297,8 @@ class Draft {
 // MARK: - The cached inbox
 
 /**
- * The limits of the cache. Beyond them the oldest entries first drop their payloads, which can
- * still be fetched one by one, and then go.
+ * The limits of the cache. Beyond them, the oldest entries first lose their payloads, which can
+ * still be fetched one by one; then they are deleted.
  */
 const MAXIMUM = {count: 10_000, bytes: 32 << 20, tombstones: 2000, failures: 100};
 /** The size of the decrypted payloads that a client holds in memory, in characters of JSON. */
@@ -1321,8 +1328,8 @@ const indexed = (value, row) => ({
 });
 const isPast = (item, time) => item.expiresAt !== null && time !== null && item.expiresAt.getTime() <= time;
 /**
- * Times are in whole seconds, and ids are random. Within a second the server's list decides; notifications
- * that it has not listed yet come last, as they arrived.
+ * The order of entries. Times are in whole seconds, and ids are random, so within a second the
+ * server's list decides. Notifications that it has not listed yet come last, as they arrived.
  */
 const inOrder = (one, other) => (one.item.createdAt?.getTime() ?? 0) - (other.item.createdAt?.getTime() ?? 0)
   || (one.order ?? Number.MAX_VALUE) - (other.order ?? Number.MAX_VALUE) || one.change - other.change || one.item.id - other.item.id;
@@ -1361,7 +1368,7 @@ const inbox = {
       const name = entryName(id), cached = await draft.read(name);
       if (!cached || cached.item.isRead === isRead) continue;
       const {order} = placeOf(await draft.row(name)), change = draft.head.change += 1;
-      // The tag is that of the other state.
+      // The stored tag is that of the state before.
       draft.write(name, {...cached, item: {...cached.item, isRead}, tag: null}, {change, order});
     }
   },
@@ -1379,8 +1386,8 @@ const inbox = {
 
   /**
    * Whether an id is unchanged since a change with that number, so that an answer to a request of
-   * that time has its latest state. A later change is newer, or returns with the next page, whose
-   * cursor is older.
+   * that time has its latest state. If it has changed, the stored state is newer than the answer,
+   * or the answer's state returns with the next page, whose cursor is older.
    */
   async isUntouched(draft, id, since) {
     const [row, tombstone] = await Promise.all([draft.row(entryName(id)), draft.row(goneName(id))]);
@@ -1468,10 +1475,10 @@ const OF_ACCOUNT = ['session', 'identity', 'registration', 'stream', 'device', '
 const END_TO_END = 'sealpost-e2e.1.1', DEVICE_KEY = 'sealpost-key.1';
 /** The characters of an id, a point, a signature and a device's entry. */
 const ID = 22, POINT = 87, SIGNATURE = 86, ENTRY = 152;
-/** An older payload is a replay, since none is scheduled and kept for longer. In seconds. */
+/** In seconds. An older payload is a replay, since no payload is scheduled and kept for longer. */
 const LONGEST_LIFE = 61 * 86_400, CLOCK_SKEW = 86_400;
 const ECDH = {name: 'ECDH', namedCurve: 'P-256'}, ECDSA = {name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256'};
-/** Each key encrypts once. */
+/** All zeros, since each key encrypts once. */
 const NONCE = new Uint8Array(12);
 
 /**
@@ -1556,7 +1563,10 @@ export class DeviceKeys {
     return Object.assign(new DeviceKeys(), {stored, key: await DeviceKey.read(stored.text)});
   }
 
-  /** The text of another device of the account with this device's approval. First compare fingerprints on both screens. */
+  /**
+   * The text of another device of the account, with this device's approval added. First compare
+   * fingerprints on both screens.
+   */
   async approve(text) {
     const other = await DeviceKey.read(text);
     if (other.account !== this.key.account) throw new UnreadableError('account');
@@ -1565,8 +1575,8 @@ export class DeviceKeys {
 }
 
 /**
- * The JSON text of a payload for this device, and the id of its message: a reader compares it with
- * the ids of earlier messages, since a server may deliver one twice.
+ * The JSON text of a payload for this device, and the id of its message. The caller compares the id
+ * with those of earlier messages, since a server may deliver a message twice.
  *
  * `senders` are the public keys of the backends that the app trusts.
  */
@@ -1686,18 +1696,18 @@ export class PushClient {
    *   `{method, route}` before each request; returns fields to add, such as `traceparent`. Neither
    *   gets a payload, a token or an id. A worker has its own, in `options`.
    * - `endToEnd`: `{senders: [...], isRequired}`, the public keys of the backends that encrypt for
-   *   this account's devices. This device then makes keys when it registers. A payload that it
-   *   cannot open has the reason in the item's `unreadable`, and so has a clear one if encryption
-   *   `isRequired`.
-   * - `isDeviceShared`: those accounts are signed in side by side, and share this browser's
-   *   subscription: each push carries a hint that identifies its account. All of them set it to
-   *   the same value.
+   *   this account's devices. This device then makes keys when it registers. If it cannot open a
+   *   payload, the item's `unreadable` has the reason. If encryption `isRequired`, an unencrypted
+   *   payload is treated in the same way.
+   * - `isDeviceShared`: whether several accounts are signed in side by side, and share this
+   *   browser's subscription. Each push then carries a hint that identifies its account. All of
+   *   these accounts set it to the same value.
    */
   static async open(options = {}) {
     if (!globalThis.crypto?.subtle) throw new PushClientError('unavailable', 'This page was not loaded over https.');
     const settings = {...DEFAULTS, server: globalThis.location?.origin, ...options};
     settings.server = addressOf(settings.server).href;
-    // After a sign-in elsewhere the query may have codes, which are not for the disk.
+    // After a sign-in elsewhere the query may have codes, which must not be stored.
     settings.page = settings.page ? addressOf(settings.page).href.replaceAll('%7Bid%7D', '{id}') : globalThis.location?.href.split(/[?#]/)[0] ?? null;
     settings.title = settings.title ?? globalThis.location?.hostname ?? 'Sealpost';
     if (typeof settings.token === 'string') settings.token = addressOf(settings.token).href;
@@ -1760,10 +1770,10 @@ export class PushClient {
       } else if (isWeaker) {
         for (const prefix of ['entry/', 'payload/', 'gone/']) for (const name of await draft.names(prefix)) draft.remove(name);
         for (const name of ['cursor', 'identity']) draft.remove(name);
-        // A floor beyond every consumer's mark: all of them receive the full list.
+        // This floor is beyond every consumer's mark, so all consumers receive the full list.
         draft.head.floor = draft.head.change += 1;
       }
-      // Without its key the inbox is unreadable, so all of it goes.
+      // Without its key the inbox is unreadable, so all of it is deleted.
       if (draft.isDamaged) await inbox.clear(draft);
       const account = isAnother || draft.isDamaged ? null : stored?.account ?? null;
       const settings = {...this.#sharedSettings(), account};
@@ -1774,7 +1784,7 @@ export class PushClient {
   }
 
   #sharedSettings() {
-    // No database stores functions.
+    // A database cannot store functions.
     return Object.fromEntries(SHARED.map(name => [name, this.#settings[name]]).filter(([, value]) => typeof value !== 'function'));
   }
 
@@ -1855,14 +1865,14 @@ export class PushClient {
   }
 
   /**
-   * Deletes the account's stored state, ends every writer of it, and ends the device and the token
-   * at the server.
+   * Deletes the account's stored state, so that nothing can write to it any more, and ends the
+   * device and the token at the server.
    *
-   * The first two come first, and need neither a network nor free space. Returns whether the
+   * The deletion comes first, and needs neither a network nor free space. Returns whether the
    * server has confirmed, in answers for this account, the end of device and session. If not, the
-   * client stores the order, if it can. It then retries at the next start of the page and with
-   * each event of the worker. If the token can no longer end a device, the account's next sign-in
-   * here does.
+   * client stores an order to end them, if it can. It then retries at the next start of the page
+   * and with each event of the worker. If the token can no longer end a device, the account's next
+   * sign-in here does.
    *
    * Throws `unavailable` only if the browser cannot delete the stored state.
    */
@@ -1870,7 +1880,8 @@ export class PushClient {
     const deadline = this.#api.deadline(), {account} = this;
     let send = () => {};
     const isReady = new Promise(done => { send = done; });
-    // Waits before a worker that learns of this sign-out: the answers to the same requests would differ.
+    // This queues before a worker that learns of this sign-out: the answers to the same requests
+    // would differ.
     const turn = this.#inTurn(async () => (await isReady)(), deadline);
     const {ending, isStored} = await this.#endHere().catch(error => {
       send(() => false);
@@ -2057,7 +2068,7 @@ export class PushClient {
     let end = entries.length;
     if (before !== null) {
       const place = entries.findIndex(({item}) => item.id === before.id);
-      // It is gone meanwhile.
+      // The notification has gone meanwhile.
       end = place >= 0 ? place : entries.findIndex(({item}) => item.createdAt >= before.createdAt);
       if (end < 0) end = entries.length;
     }
@@ -2099,9 +2110,9 @@ export class PushClient {
    * showing; the next `mark`.
    *
    * No change is lost between two calls, even if another tab fetched it or a call failed in
-   * between. Without a mark, or with one that is too old, `isEverything` is true and `arrived`
-   * is the whole inbox. Of more than `limit` changes the first come, with a mark after them, and
-   * `hasMore` is true.
+   * between. Without a mark, or with one that is too old, `isEverything` is true and `arrived` is
+   * the whole inbox. If there are more than `limit` changes, the call returns the first of them,
+   * with a mark after these, and `hasMore` is true.
    */
   async changes(mark = null, {limit = PAGE} = {}) {
     let head, entries, rows;
@@ -2162,7 +2173,7 @@ export class PushClient {
       // Entries that the server does not accept now must not block the fetch.
       await this.#drain(deadline).catch(error => { if (error.code === 'offline' || !error.allowsCached) throw error; });
       for (let pages = 0; ; pages += 1) {
-        // Far more pages than an inbox has: the answers always have `More`.
+        // No inbox has so many pages: the server's answers always have `More`.
         if (pages === 1000) {
           const where = {status: 200, path: '/api/notifications'};
           throw interference('unexpectedBody', 'a last page', 'more pages than an inbox has', where);
@@ -2211,14 +2222,15 @@ export class PushClient {
       throw error;
     }
     const read = answer.status === 304 ? null : readPage(answer);
-    // A first page may delete entries that the next one has again: its request must follow that.
+    // A first page may delete entries that the next page has again, so the next page is requested
+    // only after that.
     if (read?.hasMore && (cursor !== undefined || before === 0)) {
       run.ahead = {cursor: read.cursor, request: this.#requestPage(read.cursor, deadline)};
-      // The next call throws it.
+      // The next call throws this error.
       run.ahead.request.catch(() => {});
     }
     const page = read && await this.#opened(read);
-    // Fills the cache, so that entries are decrypted once and not for each page.
+    // This fills the cache, so that entries are decrypted once and not for each page.
     await this.#entries();
     const isMerged = await this.#change(async draft => {
       if (page) {
@@ -2576,8 +2588,8 @@ export class PushClient {
       if (!await this.#worker()) await this.#startWorker(deadline);
       if (isDue) return await this.#subscribe(stored.tags, deadline);
       const own = (await this.#devices(deadline)).find(({id, retiredAt}) => id === stored.id && retiredAt === null);
-      // The push service has perhaps ended the subscription of a retired device. A shared one may
-      // still serve other accounts.
+      // The push service has perhaps ended the subscription of a retired device. A shared
+      // subscription may still serve other accounts.
       if (!own && !this.#settings.isDeviceShared) await pushed(deadline, subscription.unsubscribe());
       // A server of the previous version has the key elsewhere.
       const key = own && (own.serverKey ?? await this.#pushKey(deadline));
@@ -2591,7 +2603,8 @@ export class PushClient {
 
   /**
    * The account's devices: `{id, app, platform, topics, isThisDevice, createdAt, lastPush,
-   * retiredAt, serverKey}`, the latter for Web Push. Devices that moved to another account are retired.
+   * retiredAt, serverKey}`. Only devices with Web Push have a `serverKey`. Devices that moved to
+   * another account are retired.
    */
   async devices() {
     return this.#devices(this.#api.deadline());
@@ -2755,8 +2768,8 @@ export class PushClient {
   // MARK: End-to-end encryption
 
   /**
-   * The app that requests name. End-to-end payloads are bound to it, so the server must not choose
-   * one: it refuses `default` as `unknown-app` if the account does not belong to it.
+   * The app that requests name. End-to-end payloads are bound to their app, so for them the server
+   * must not choose it. It refuses `default` as `unknown-app` if the account does not belong to it.
    */
   get #app() {
     return this.#settings.app ?? (this.#settings.endToEnd ? 'default' : null);
@@ -2816,8 +2829,8 @@ export class PushClient {
     let stored = await this.#store.get('device');
     if (stored?.registration === id) return;
     const made = stored ?? (await DeviceKeys.make(account, this.#now() / 1000)).stored;
-    // Stored first: a sender may encrypt for the keys as soon as the server has them. Another tab
-    // may have made keys meanwhile.
+    // The keys are stored first: a sender may encrypt for them as soon as the server has them.
+    // Another tab may have made keys meanwhile.
     await this.#change(async draft => {
       stored = await draft.row('device') ?? made;
       draft.writeClear('device', {...stored, registration: null});
@@ -2847,7 +2860,7 @@ export class PushClient {
       }
     };
     const items = await Promise.all(page.items.map(async ({item, ...rest}) => ({item: await open(item), ...rest})));
-    // In the order of the page, whichever was decrypted first.
+    // The messages are in the order of the page, whichever was decrypted first.
     const messages = items.map(({item}) => item).filter(({message}) => message !== undefined);
     if (messages.length === 0) return {...page, items};
     let seen;
@@ -2920,7 +2933,7 @@ export class PushClient {
    * one with the id `kept` stays.
    */
   async closeSeen(kept = null) {
-    // Listed before the sync, which then knows all of them.
+    // The notifications are listed before the sync, so that the sync knows all of them.
     const listed = await (await this.#worker())?.getNotifications?.() ?? [];
     if (!(await this.sync({limit: 0})).isFresh) return;
     const now = this.#now(), entries = (await this.#entries()).filter(({item}) => !item.isRead && !isPast(item, now));
@@ -2961,7 +2974,7 @@ export class PushClient {
     const found = [], stop = () => { end.abort(); ring(); };
     let last = null, ring = () => {}, hear = () => {};
     const give = event => {
-      // The inbox has the dropped ones.
+      // Dropped notifications are still in the inbox.
       if (found.push(event) > 1000) found.shift();
       // The next stream continues after a notification, and not after the id of another device's change.
       if (event.id !== undefined && event.item !== null) last = String(event.id);
@@ -3235,7 +3248,7 @@ export class PushClient {
     return this.#change(async draft => {
       let isAny = false;
       for (const name of names) {
-        // Another tab may have written it meanwhile, or signed out.
+        // Another tab may have written the row meanwhile, or signed out.
         if (!await draft.row(name) || await draft.read(name) !== undefined) continue;
         isAny = true;
         await inbox.remove(draft, Number(name.slice(6)));

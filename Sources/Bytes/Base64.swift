@@ -68,7 +68,8 @@ package enum Base64: Sendable, CaseIterable {
     /// The bytes, and the unused bits of the last digit; `nil` if a character is not a digit, or
     /// if the last digit stands alone.
     ///
-    /// Not generic, so that callers need not specialise it: that made it ten times as slow.
+    /// It is not generic: where callers did not specialise a generic version, it was ten times as
+    /// slow.
     private func read(_ digits: [UInt8]) -> (bytes: [UInt8], spare: UInt32)? {
         guard digits.count % 4 != 1 else { return nil }
         var bytes: [UInt8] = []

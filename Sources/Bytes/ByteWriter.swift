@@ -15,7 +15,7 @@
 
     /// `memory` need not be initialised, and must outlive the writer.
     @inlinable init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
-        // Of no bytes a buffer may have no address; nothing is written there then.
+        // An empty buffer may have no address; then nothing is ever written.
         self.next = memory.baseAddress ?? UnsafeMutablePointer(bitPattern: 1).unsafelyUnwrapped
         self.end = self.next + memory.count
     }
@@ -45,7 +45,7 @@
         text.withUTF8 { self.write(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Writes so many bytes as `fill` writes them, which must initialise them all.
+    /// Writes `count` bytes, all of which `fill` must initialise.
     @inlinable package mutating func write<Failure>(
         count: Int,
         _ fill: (UnsafeMutableRawBufferPointer) throws(Failure) -> Void
@@ -70,7 +70,7 @@
         }
     }
 
-    /// Where the next `count` bytes go.
+    /// The place of the next `count` bytes.
     @inline(__always) @inlinable mutating func take(_ count: Int) -> UnsafeMutablePointer<UInt8> {
         precondition(count >= 0 && count <= self.end - self.next, "more is written than was reserved")
         defer { self.next += count }

@@ -62,8 +62,8 @@ package struct HTTPDate: Hashable, Comparable, Sendable, CustomStringConvertible
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// A fixed pivot instead of the RFC's moving one: senders stopped writing two digits last
-    /// century.
+    /// The pivot is fixed, unlike the moving one of the RFC: senders stopped writing two digits
+    /// last century.
     private static func fullYear(ofTwoDigits year: Int) -> Int {
         year < 70 ? 2000 + year : 1900 + year
     }

@@ -6,8 +6,7 @@ extension AES {
     package enum GCM {
         static let nonceByteCount = 12
         static let tagByteCount = 16
-        /// The length of nonce and tag: by so many bytes a ciphertext is longer than its
-        /// plaintext.
+        /// The length of nonce and tag, by which an encrypted text is longer than its plaintext.
         package static let overhead = nonceByteCount + tagByteCount
 
         /// Encrypts under a nonce that must never be used twice with a key; by default a new
@@ -31,8 +30,8 @@ extension AES {
             return SealedBox(whole: combined)
         }
 
-        /// Throws `authenticationFailure` unless the box was encrypted with this key, for the same
-        /// place.
+        /// Throws `authenticationFailure` unless the box was encrypted with this key and the same
+        /// `place`.
         package static func open(
             _ box: SealedBox,
             using key: SymmetricKey,
@@ -82,8 +81,8 @@ extension AES.GCM {
     }
 
     /// Decrypts nonce, ciphertext and tag, which follow each other. Throws `authenticationFailure`
-    /// unless they were encrypted with this key, for the same place; `plaintext` is all zeros
-    /// then.
+    /// unless they were encrypted with this key and the same `place`; then `plaintext` is all
+    /// zeros.
     package static func open(
         _ combined: UnsafeRawBufferPointer,
         using key: SymmetricKey,

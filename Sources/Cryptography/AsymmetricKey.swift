@@ -8,7 +8,7 @@ internal import Foundation
 final class AsymmetricKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Owns the key from now on; throws libcrypto's error for a null pointer.
+    /// Takes ownership of the key; throws libcrypto's error for a null pointer.
     init(_ pointer: OpaquePointer?) throws(CryptoKitError) {
         self.pointer = try LibCrypto.check(pointer)
     }
@@ -37,7 +37,7 @@ final class AsymmetricKey: @unchecked Sendable {
         }
     }
 
-    /// Signs in libcrypto's form for such keys.
+    /// Signs a message. The signature has the form that libcrypto uses for this kind of key.
     func signature(of message: some DataProtocol, _ scheme: Scheme) throws -> [UInt8] {
         let context = LibCrypto.require("EVP_MD_CTX_new", EVP_MD_CTX_new())
         defer { EVP_MD_CTX_free(context) }
@@ -51,7 +51,7 @@ final class AsymmetricKey: @unchecked Sendable {
         }
     }
 
-    /// Whether this key, or its other half, has made the signature.
+    /// Whether the signature was made by this key, or by the private half of this public key.
     func isSignature(_ signature: [UInt8], of message: some DataProtocol, _ scheme: Scheme) -> Bool {
         // A wrong signature may leave an error on the queue.
         defer { ERR_clear_error() }
@@ -71,7 +71,7 @@ final class AsymmetricKey: @unchecked Sendable {
     /// Prepares the context with this key and its scheme; `start` is libcrypto's function for
     /// signing or for checking.
     private func prepare(_ context: OpaquePointer, _ scheme: Scheme, _ start: Start) -> Bool {
-        // The context owns the details.
+        // The context owns `details`, so nothing here frees it.
         var details: OpaquePointer?
         guard start(context, &details, scheme.digest, nil, self.pointer) == 1 else { return false }
         guard case .pss = scheme else { return true }

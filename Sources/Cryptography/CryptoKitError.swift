@@ -6,6 +6,6 @@ package enum CryptoKitError: Error, Hashable {
     case authenticationFailure
     /// The input is not a key, or not of this kind.
     case invalidParameter
-    /// libcrypto's own error; `openssl errstr` explains it, given in hexadecimal.
+    /// libcrypto's own error; `openssl errstr` explains the number, which it takes in hexadecimal.
     case underlyingCoreCryptoError(error: Int32)
 }

@@ -41,7 +41,7 @@ package enum Curve25519 {
             /// 32 bytes, to be kept secret.
             package var rawRepresentation: Data { self.seed.withUnsafeBytes { Data($0) } }
 
-            /// 64 bytes, the same each time.
+            /// The signature of 64 bytes, which is the same each time.
             package func signature(for message: some DataProtocol) throws -> Data {
                 Data(try self.key.signature(of: message, .message))
             }

@@ -4,7 +4,8 @@ package import Foundation
 /// ECDSA on NIST's curves, FIPS 186-4. Each curve has the hash that JSON Web Signatures use with
 /// it (RFC 7518 section 3.4).
 ///
-/// `P256` has CryptoKit's shape for one curve; this is one shape for the three curves of tokens.
+/// `P256` has CryptoKit's interface, for one curve; this type has one interface for the three
+/// curves of tokens.
 package enum ECDSA {
     package enum Curve: Sendable, CaseIterable {
         /// P-256 with SHA-256.
@@ -44,11 +45,11 @@ package enum ECDSA {
 
     package struct PublicKey: Sendable {
         package let curve: Curve
-        /// Both coordinates.
+        /// Both coordinates, one after the other.
         package let rawRepresentation: Data
         private let key: AsymmetricKey
 
-        /// Throws unless it is both coordinates of a point on the curve.
+        /// Throws unless the bytes are both coordinates of a point on the curve.
         package init(rawRepresentation: some DataProtocol, on curve: Curve) throws {
             let point = [Curve.uncompressed] + rawRepresentation
             self.key = try point.withUnsafeBytes { try curve.publicKey($0) }
@@ -56,8 +57,8 @@ package enum ECDSA {
             self.curve = curve
         }
 
-        /// Whether the signature consists of two numbers of the curve's length that this key's
-        /// other half has made.
+        /// Whether the signature consists of two numbers of the curve's length, made by the
+        /// private half of this key.
         package func isValidSignature(_ signature: some DataProtocol, for message: some DataProtocol) -> Bool {
             guard let der = self.curve.der(ofRaw: Array(signature)) else { return false }
             return self.key.isSignature(der, of: message, .hash(self.curve.hash))
@@ -75,7 +76,8 @@ extension ECDSA.Curve {
     private static let p384Parameters = Self.makeParameters("P-384")
     private static let p521Parameters = Self.makeParameters("P-521")
 
-    /// The curve's parameters: copying them into a key costs a third of naming the curve.
+    /// The curve's parameters. Copying them into a key takes a third of the time that libcrypto
+    /// needs to find the curve by its name.
     var parameters: SharedObject {
         switch self {
         case .p256: Self.p256Parameters
@@ -102,11 +104,11 @@ extension ECDSA.Curve {
         return try AsymmetricKey(key)
     }
 
-    /// That byte and both coordinates.
+    /// The length of a point: the byte `uncompressed`, and both coordinates.
     var pointByteCount: Int { 1 + 2 * self.scalarByteCount }
 
-    /// Throws unless it is both coordinates of a point on the curve. The curves' cofactor is 1, so
-    /// no such point is of a small order.
+    /// Throws unless `point` is both coordinates of a point on the curve, after the byte
+    /// `uncompressed`. The curves' cofactor is 1, so no such point is of a small order.
     func publicKey(_ point: UnsafeRawBufferPointer) throws(CryptoKitError) -> AsymmetricKey {
         guard point.count == self.pointByteCount, point.first == Self.uncompressed else {
             throw .incorrectParameterSize
@@ -164,8 +166,8 @@ extension ECDSA.Curve {
         return raw
     }
 
-    /// The signature in libcrypto's form; `nil` unless it is two numbers of the curve's length,
-    /// and without memory.
+    /// The signature in libcrypto's form; `nil` unless `raw` is two numbers of the curve's length,
+    /// or if memory runs out.
     func der(ofRaw raw: [UInt8]) -> [UInt8]? {
         let length = self.scalarByteCount
         guard raw.count == 2 * length, let pair = ECDSA_SIG_new() else { return nil }

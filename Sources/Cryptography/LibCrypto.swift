@@ -36,7 +36,7 @@ enum LibCrypto {
         return count
     }
 
-    /// Whether both are the same, in a time that depends only on their lengths.
+    /// Whether both have the same bytes, in a time that depends only on their lengths.
     static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard one.count == other.count else { return false }
         return one.isEmpty || CRYPTO_memcmp(one.baseAddress, other.baseAddress, one.count) == 0

@@ -60,8 +60,8 @@ extension P256 {
     }
 }
 
-/// The secret on which two keys have agreed. It is not a key yet: its values are not equally
-/// likely.
+/// The secret on which two keys have agreed. It must not be used as a key directly, because not
+/// all of its values are equally likely.
 package struct SharedSecret: Sendable, ContiguousBytes {
     fileprivate let secret: SecretBytes
 

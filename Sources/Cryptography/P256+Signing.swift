@@ -38,7 +38,7 @@ extension P256 {
             /// PKCS#8, to be kept secret.
             package var pemRepresentation: String { self.pair.key.privatePEM }
 
-            /// The signature differs each time.
+            /// A signature of the message, which differs each time.
             package func signature(for message: some DataProtocol) throws -> ECDSASignature {
                 try ECDSASignature(der: self.pair.key.signature(of: message, .hash(.sha256)))
             }
@@ -91,7 +91,7 @@ extension P256 {
                 self.rawRepresentation = Data(try ECDSA.Curve.p256.raw(ofDER: der))
             }
 
-            /// The signature in libcrypto's form; `nil` without memory.
+            /// The signature in libcrypto's form; `nil` if memory runs out.
             fileprivate var der: [UInt8]? { ECDSA.Curve.p256.der(ofRaw: Array(self.rawRepresentation)) }
         }
     }

@@ -3,9 +3,9 @@ package import Foundation
 
 /// SHA-256, FIPS 180-4. A copy continues from the state of the original.
 ///
-/// libcrypto's provider itself calls the functions below. They have been deprecated since 3.0 in
-/// favour of `EVP_MD_CTX`. But that lies on the heap, and must be copied and freed, while this
-/// state is a value of 112 bytes.
+/// The functions below have been deprecated since libcrypto 3.0 in favour of `EVP_MD_CTX`, though
+/// libcrypto's own provider calls them. An `EVP_MD_CTX` is on the heap, and must be copied and
+/// freed, while the state here is a value of 112 bytes.
 package struct SHA256: Sendable {
     package typealias Digest = SHA256Digest
 

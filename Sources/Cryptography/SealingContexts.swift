@@ -11,7 +11,7 @@ internal import Synchronization
 /// `@unchecked Sendable`: slots are changed by atomic exchange only, so a context has one owner at
 /// a time.
 final class SealingContexts: @unchecked Sendable {
-    /// As long as a cache line, so that threads do not slow each other down.
+    /// A slot is as long as a cache line, so that threads do not slow each other down.
     private struct Slot: ~Copyable {
         let context = Atomic<OpaquePointer?>(nil)
         private let rest: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0)

@@ -9,7 +9,7 @@ package final class SecretBytes: @unchecked Sendable {
     private let bytes: UnsafeRawBufferPointer
     private let sealingContexts = LazyReference<SealingContexts>()
 
-    /// Allocates so many zero bytes, and `fill` writes them.
+    /// Allocates `count` zero bytes, which `fill` then overwrites.
     init(count: Int, fill: (UnsafeMutableRawBufferPointer) throws -> Void) rethrows {
         let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
         bytes.initializeMemory(as: UInt8.self, repeating: 0)
@@ -38,7 +38,8 @@ package final class SecretBytes: @unchecked Sendable {
 
     var count: Int { self.bytes.count }
 
-    /// The only access to the bytes: a pointer alone would not keep them from being wiped.
+    /// Runs `body` with the bytes. There is no other access: a pointer alone would not keep this
+    /// object alive, whose end wipes the bytes.
     package func withUnsafeBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {

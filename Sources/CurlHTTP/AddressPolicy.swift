@@ -27,7 +27,7 @@ package enum AddressPolicy: Sendable, Hashable {
     /// Whether a connection to a numeric address is allowed; `false` if the text is not an
     /// address.
     package func allows(_ text: String) -> Bool {
-        // To the C library the text would end there.
+        // The C library would take a NUL as the end of the text.
         guard !text.utf8.contains(0) else { return false }
         var v4 = in_addr()
         if inet_pton(AF_INET, text, &v4) == 1 {
@@ -65,7 +65,7 @@ package enum AddressPolicy: Sendable, Hashable {
     }
 
     /// Only 2000::/3 is global unicast, and not all of it. Every form of an IPv4 address inside an
-    /// IPv6 one is refused, except NAT64's, whose IPv4 address decides.
+    /// IPv6 one is refused, except that of NAT64: there the IPv4 address decides.
     private static func isGlobal(v6 bytes: [UInt8]) -> Bool {
         if bytes.starts(with: [0x00, 0x64, 0xFF, 0x9B, 0, 0, 0, 0, 0, 0, 0, 0]) {
             return self.isGlobal(v4: bytes[12...].reduce(0) { $0 << 8 | UInt32($1) })

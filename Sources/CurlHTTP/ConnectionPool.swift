@@ -5,7 +5,7 @@ internal import Reactor
 /// A multi handle with its connections, driven by the loop's watches and one timer. Use it on the
 /// loop only.
 ///
-/// Lives until it is retired and its last transfer has ended.
+/// A pool lives until it is retired and its last transfer has ended.
 final class ConnectionPool {
     /// After this many calls in a row without an answer, the pool's connections are given up: a
     /// peer may keep a connection open and never read from it again.
@@ -16,7 +16,7 @@ final class ConnectionPool {
     private var multi: UnsafeMutableRawPointer?
     private var timer: LoopTimer?
     private var sockets: [Int32: SocketWatch] = [:]
-    /// Calls on its connections, including those that wait for one.
+    /// The number of calls on this pool's connections, including those that wait for a connection.
     private(set) var transfers = 0
     /// Whether a call has been answered with 200.
     private(set) var isProven = false
@@ -30,7 +30,8 @@ final class ConnectionPool {
     /// Calls in a row that were given up without an answer.
     private var unanswered = 0
     private let provesConnections: Bool
-    /// With more sockets, a system call for each would cost more than it saves.
+    /// The most sockets that are corked: with more, the system calls for them would cost more than
+    /// corking saves.
     private static let corkedSockets = 2
 
     /// With `provesConnections`, a pool has one connection.
@@ -113,14 +114,14 @@ final class ConnectionPool {
         // possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
-        // libcurl may have opened sockets in between.
+        // This goes through the sockets again, because libcurl may have opened some meanwhile.
         defer { if corks { for watch in self.sockets.values { watch.uncork() } } }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }
         var queued: Int32 = 0
         while let message = curl_multi_info_read(self.multi, &queued) {
             guard message.pointee.msg == CURLMSG_DONE else { continue }
-            // Read first: the message is gone once the handle is removed.
+            // The message is read first, because it is gone once the handle is removed.
             let code = ccurl_message_result(message)
             var context: UnsafeMutableRawPointer?
             ccurl_get_context(message.pointee.easy_handle, &context)
@@ -158,7 +159,8 @@ final class ConnectionPool {
     private func watch(_ socket: curl_socket_t, _ what: Int32) -> Int32 {
         if what == CURL_POLL_REMOVE {
             let watch = self.sockets.removeValue(forKey: socket)
-            // libcurl keeps the connection of a finished call for the next one.
+            // The socket stays open: libcurl keeps the connection of a finished call for the next
+            // one.
             watch?.uncork()
             watch?.end()
             return 0
@@ -204,7 +206,7 @@ private final class SocketWatch: ReadinessHandler {
         self.loop = loop
     }
 
-    /// Level-triggered: libcurl does not promise to read all available bytes.
+    /// The watch is level-triggered, because libcurl does not promise to read all available bytes.
     func begin(_ interest: Readiness) throws(SystemError) {
         self.token = try self.loop.watch(self.socket, for: interest, trigger: .level, handler: self)
     }

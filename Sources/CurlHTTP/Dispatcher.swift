@@ -166,7 +166,7 @@ final class Dispatcher: @unchecked Sendable {
         self.release(transfer)?.finish(.failure(error))
     }
 
-    /// Frees the handle for the next call and returns the call it worked for.
+    /// Frees the handle for the next call, and returns the call that it performed.
     private func release(_ transfer: Transfer) -> Call? {
         transfer.deadline?.disarm()
         transfer.unload()

@@ -8,9 +8,9 @@ package import Reactor
 /// let response = try await client.send(OutboundRequest(.post, url, body: body))
 /// await client.close()
 /// ```
-/// Cheapest from tasks of that loop; a call from another task switches to the loop and back. Never
-/// follows a redirect, uses the proxy of its settings and never one from the environment.
-/// `close()` it before its loop is stopped.
+/// Calls are cheapest from tasks of that loop; a call from another task switches to the loop and
+/// back. The client never follows a redirect. It uses the proxy of its settings and never one from
+/// the environment. Call `close()` before the loop is stopped.
 package final class HTTPClient: Sendable {
     private let loop: EventLoop
     private let dispatcher: Dispatcher
@@ -33,8 +33,8 @@ package final class HTTPClient: Sendable {
     ///
     /// Returns at the request's deadline at the latest, and at once when the task is cancelled. A
     /// request that loses its connection before a 2xx status has arrived is repeated after 10 ms,
-    /// up to twice here, and up to five times by libcurl itself if the peer refused it unprocessed
-    /// or the connection had been used before. The peer may have handled it nevertheless, so
+    /// up to twice. libcurl itself repeats it up to five times if the peer refused it unprocessed,
+    /// or if the connection had been used before. The peer may have handled it nevertheless, so
     /// handling a request twice must be harmless.
     package func send(_ request: OutboundRequest) async throws(OutboundError) -> OutboundResponse {
         let call = Call(request)

@@ -9,7 +9,7 @@ package struct HTTPClientSettings: Sendable, Hashable {
     /// some peers allow no more before they know the client. Without HTTP/2 it makes no
     /// difference.
     package var provesConnections: Bool
-    /// The most calls in progress, waiting ones included; more fail at once.
+    /// The most calls in progress, waiting ones included; further calls fail at once.
     package var maximumCalls: Int
     package var maximumResponseBody: Int
     /// The most bytes of all header lines of an answer, informational answers and the trailer
@@ -19,18 +19,18 @@ package struct HTTPClientSettings: Sendable, Hashable {
     /// The path of a unix socket that all calls go to, whatever host their URL names, and whatever
     /// `addresses` says.
     package var unixSocket: String?
-    /// Whether a server is taken for the one that its certificate names. Only calls to this
-    /// machine itself that send nothing secret can do without.
+    /// Whether a server must prove with its certificate that it is the host of the URL. Only calls
+    /// to this machine itself that send nothing secret can do without that.
     package var verifiesServers: Bool
     /// PEM certificates to trust instead of the system's; `nil` for the system's.
     package var caFile: String?
     package var allowsPlainHTTP: Bool
-    /// `nil`: every host.
+    /// `nil` allows every host.
     package var allowedHosts: [HostPattern]?
-    /// Applies to the proxy's address if there is a proxy: the hosts' addresses are then the
-    /// proxy's to judge.
+    /// The addresses that the client may connect to. If there is a proxy, this concerns the
+    /// proxy's address, and the proxy judges the addresses of the hosts.
     package var addresses: AddressPolicy
-    /// `nil`: calls go to their hosts directly.
+    /// `nil` if calls go to their hosts directly.
     package var proxy: OutboundProxy?
 
     package init(

@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// A pattern of hosts that may be called: `push.example.com`, `*.notify.windows.com`, or either
-/// with a port of its own.
+/// A pattern of hosts that may be called: `push.example.com`, `*.notify.windows.com`, or such a
+/// name with a port.
 ///
 /// A star stands for one label or more, never for none. Without a port, only HTTPS's default port
 /// matches.
@@ -15,8 +15,8 @@ package struct HostPattern: Sendable, Hashable {
     /// so that only a caller which names this constant allows all hosts.
     package static let anyPublic = HostPattern(anyPublic: ())
 
-    /// The host without its star, and the port if it is a port of its own; a star alone for any
-    /// public host.
+    /// The host without its star, and the port unless it is HTTPS's default port; for `anyPublic`
+    /// a star.
     package var name: String {
         if self == .anyPublic { return "*" }
         let host = self.isWildcard ? String(self.suffix.dropFirst()) : self.suffix

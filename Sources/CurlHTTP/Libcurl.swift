@@ -1,7 +1,7 @@
 internal import CCurl
 internal import Glibc
 
-/// The library as a whole.
+/// The state of libcurl that the whole process shares.
 enum Libcurl {
     private static let started: Bool = {
         // With `CURLOPT_NOSIGNAL` libcurl does not ignore SIGPIPE during its writes, and a peer

@@ -1,6 +1,6 @@
 /// A proxy that opens a tunnel to the host of each call (CONNECT, RFC 9110 section 9.3.6).
 ///
-/// The proxy resolves the host's name; what goes through the tunnel is TLS from end to end.
+/// The proxy resolves the host's name; the tunnel carries TLS from end to end.
 package struct OutboundProxy: Sendable, Hashable {
     /// `http://` or `https://`, a host and a port.
     package let url: OutboundURL
@@ -32,7 +32,7 @@ package struct OutboundProxy: Sendable, Hashable {
 }
 
 extension OutboundProxy: CustomStringConvertible, CustomReflectable {
-    /// Without the credentials, also in a dump.
+    /// The URL alone: neither this text nor a dump contains the credentials.
     package var description: String { self.url.text }
 
     package var customMirror: Mirror { Mirror(self, children: ["url": self.url.text]) }

@@ -37,7 +37,8 @@ package struct OutboundRequest: Sendable, Hashable {
         self.timeout = timeout
     }
 
-    /// The first value of a header; `name` in lower case, the stored names in any case.
+    /// The first value of a header. `name` must be in lower case; the stored names may be in any
+    /// case.
     package func header(_ name: String) -> String? {
         self.headers.first { $0.name.lowercased() == name }?.value
     }
@@ -46,7 +47,7 @@ package struct OutboundRequest: Sendable, Hashable {
 /// A response of any status.
 package struct OutboundResponse: Sendable, Hashable {
     package let status: Int
-    /// Names in lower case.
+    /// The headers, with their names in lower case.
     package let headers: [OutboundRequest.Header]
     package let body: [UInt8]
 
@@ -56,7 +57,7 @@ package struct OutboundResponse: Sendable, Hashable {
         self.body = body
     }
 
-    /// The first value of a header; `name` in lower case.
+    /// The first value of a header; `name` must be in lower case.
     package func header(_ name: String) -> String? {
         self.headers.first { $0.name == name }?.value
     }

@@ -4,8 +4,8 @@ internal import Reactor
 /// The pools of a client, and the choice between them. Use it on the loop only.
 ///
 /// Each host has pools of its own, so that a failure at one does not affect the others. A host has
-/// one pool for all its connections. With `provesConnections` it has one pool for each, which
-/// knows whether its connection has had an answer to a first request.
+/// one pool for all its connections. With `provesConnections`, it has one pool for each
+/// connection, which knows whether a first request on the connection was answered.
 final class PoolSet {
     /// With more hosts than this, the hosts without calls lose their connections.
     private static let maximumHosts = 64

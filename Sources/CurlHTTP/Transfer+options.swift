@@ -11,13 +11,14 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_PATH_AS_IS, 1)
 
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        // Waits for a connection that may support many streams rather than open one for each call.
+        // libcurl waits for a connection that may support many streams rather than open one for
+        // each call.
         ccurl_set_long(easy, CURLOPT_PIPEWAIT, 1)
         // Providers ask clients to keep connections open for hours, even idle ones.
         ccurl_set_long(easy, CURLOPT_MAXAGE_CONN, 3600)
-        // TCP probes, because libcurl sends HTTP/2's PING in curl_easy_upkeep() only, which does
-        // not reach the connections of a multi handle. With the socket's TCP_USER_TIMEOUT, a peer
-        // that vanished is noticed within a minute.
+        // TCP's own probes are used, because libcurl sends HTTP/2's PING only in
+        // curl_easy_upkeep(). That function does not reach the connections of a multi handle. With
+        // the socket's TCP_USER_TIMEOUT, a peer that vanished is noticed within a minute.
         ccurl_set_long(easy, CURLOPT_TCP_KEEPALIVE, 1)
         ccurl_set_long(easy, CURLOPT_TCP_KEEPIDLE, 30)
         ccurl_set_long(easy, CURLOPT_TCP_KEEPINTVL, 10)
@@ -26,8 +27,8 @@ extension Transfer {
         let milliseconds = connectTimeout.seconds * 1000 + connectTimeout.attoseconds / 1_000_000_000_000_000
         ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(milliseconds))
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
-        // Without it, giving up a call during its name lookup would block the loop until the
-        // lookup ends.
+        // Without this option, giving up a call during its name lookup would block the loop until
+        // the lookup ends.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_MAXFILESIZE, settings.maximumResponseBody)
 
@@ -54,7 +55,7 @@ extension Transfer {
         ccurl_set_long(easy, CURLOPT_PROXY_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
         guard let credentials = proxy.credentials else { return }
         ccurl_set_long(easy, CURLOPT_PROXYAUTH, 1)  // CURLAUTH_BASIC, a macro that is not imported
-        // libcurl decodes percent escapes in both.
+        // libcurl decodes percent escapes in the name and in the password.
         ccurl_set_text(easy, CURLOPT_PROXYUSERNAME, credentials.name.replacing("%", with: "%25"))
         ccurl_set_text(easy, CURLOPT_PROXYPASSWORD, credentials.password.replacing("%", with: "%25"))
     }

@@ -183,19 +183,19 @@ final class Transfer {
     private func receive(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard self.body.count + bytes.count <= self.maximumBody else {
             self.isTooLarge = true
-            // Any number but the offered one makes libcurl abort.
+            // Any result but the number of the offered bytes makes libcurl abort.
             return bytes.isEmpty ? 1 : 0
         }
         self.body.append(contentsOf: bytes)
         return bytes.count
     }
 
-    /// Counts a line of the header, which `CURLOPT_MAXFILESIZE` does not.
+    /// Counts a line of the header, since `CURLOPT_MAXFILESIZE` counts only the body.
     private func countHeader(_ count: Int) -> Int {
         self.headerBytes += count
         guard self.headerBytes > self.maximumHeader else { return count }
         self.isTooLarge = true
-        // As in `receive`; no line is empty.
+        // As in `receive`, this result makes libcurl abort, since no line is empty.
         return 0
     }
 
@@ -241,7 +241,7 @@ final class Transfer {
 
     private func error(for code: CURLcode) -> OutboundError {
         let detail = String(cString: curl_easy_strerror(code))
-        // Whatever code libcurl makes of the abort.
+        // This decides first, whatever code libcurl reports for the abort.
         if self.isTooLarge { return .responseTooLarge }
         if let status = self.proxyRefusal { return .couldNotConnect("the proxy refuses the tunnel with \(status)") }
         switch code {
@@ -252,7 +252,7 @@ final class Transfer {
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CACERT_BADFILE,
             CURLE_SSL_CIPHER, CURLE_SSL_ISSUER_ERROR, CURLE_SSL_CERTPROBLEM:
             return .tls(detail)
-        // libcurl watches only the connect timeout; the deadline is ours.
+        // This is the connect timeout: libcurl watches no other, and the call's deadline is ours.
         case CURLE_OPERATION_TIMEDOUT: return .couldNotConnect(detail)
         case CURLE_FILESIZE_EXCEEDED: return .responseTooLarge
         default: return .interrupted(detail)

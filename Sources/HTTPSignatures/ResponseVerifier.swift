@@ -48,8 +48,8 @@ public struct ResponseVerifier: Sendable {
     /// The value of a request's `Accept-Signature` that asks for the coverage of a verifier, or
     /// for `otherwise` if the server cannot sign so much.
     ///
-    /// With a `nonce` of printable ASCII, it asks for a signature without it, too, since earlier
-    /// servers know none.
+    /// With a `nonce` of printable ASCII, it also asks for a signature without a nonce, since
+    /// earlier servers do not know nonces.
     public static func acceptSignature(
         keyID: String? = nil,
         coverage: SignatureCoverage = .exchange,
@@ -129,7 +129,7 @@ public struct ResponseVerifier: Sendable {
         let covered = list.items.map(SignatureComponent.init)
         guard covered != demanded else { return }
         let isLess = Set(covered).isStrictSubset(of: demanded.map(Optional.some))
-        // Leaves out the parameters, which include the name of the key.
+        // This leaves out the parameters, which include the name of the key.
         let text = InnerList(list.items).text
         throw SignatureFailure(
             isLess ? .insufficientCoverage : .wrongComponents,

@@ -5,7 +5,7 @@ internal import Bytes
 public struct SignatureComponent: Sendable, Hashable, CustomStringConvertible {
     /// The name, in lower case.
     public let name: String
-    /// Whether it belongs to the answer's request (`req`).
+    /// Whether the component belongs to the answer's request (`req`).
     public let isOfRequest: Bool
 
     /// A component of that name, which must be in lower case.

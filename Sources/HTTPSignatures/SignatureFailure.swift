@@ -17,7 +17,7 @@ public struct SignatureFailure: Error, Sendable, Hashable, CustomStringConvertib
         /// A short name of the kind, of one or two words.
         public let description: String
 
-        /// The signature is missing, or something that it needs.
+        /// There is no signature, or something that it needs is missing.
         public static let missing = Self(description: "missing")
         /// A field does not follow its standard.
         public static let malformed = Self(description: "malformed")

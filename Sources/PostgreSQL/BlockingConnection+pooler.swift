@@ -1,10 +1,11 @@
 extension BlockingConnection {
-    /// More than one for a pooler that other clients keep busy, or that uses its sessions in turn.
+    /// How often to test whether the pooler shares sessions. A single test can miss it if other
+    /// clients keep the pooler busy, or if the pooler uses its sessions in turn.
     private static let rounds = 4
 
     /// Throws `DatabaseError.unusable` if a pooler may give a client's next transaction to another
     /// session. The client would then lose its settings, its prepared statements and `listen`, or
-    /// impose them on others.
+    /// impose them on other clients.
     ///
     /// Opens a second connection if there is a pooler.
     func refuseSharedSession(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
@@ -12,7 +13,8 @@ extension BlockingConnection {
         guard self.session.isPooled else { return }
         let other = try BlockingConnection(address, hosts: hosts)
         guard try self.sharesSession(with: other) else { return }
-        // The settings should not reach other clients. The error is the same if this fails.
+        // Resets the settings of both sessions, so that other clients do not get them. The error
+        // below is thrown even if this fails.
         for connection in [self, other] { try? connection.execute("reset all") }
         throw .unusable(reason: GivenSession.sharedReason)
     }
@@ -23,7 +25,7 @@ extension BlockingConnection {
         if other.session.isUsed || other.session.process == self.session.process { return true }
         for _ in 0..<Self.rounds {
             // A pooler that shares sessions now gives this connection the session that it got back
-            // last, from the other connection.
+            // last: the session of the other connection.
             try self.execute("begin")
             let hasMoved = try self.hasMoved()
             let otherHasMoved = try other.hasMoved()

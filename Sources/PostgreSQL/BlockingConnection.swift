@@ -16,11 +16,11 @@ package final class BlockingConnection {
         try self.refuseSharedSession(address, hosts: address.hosts)
     }
 
-    /// Does not look for a pooler.
+    /// Does not check whether a pooler shares sessions.
     init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
         let settings = SessionSettings()
         var parameters = address.parameters(hosts: hosts, name: settings.name)
-        // Applies to each of the hosts' addresses.
+        // This timeout applies to each of the hosts' addresses.
         parameters.append((name: "connect_timeout", value: "3"))
         let connection = withCStrings(parameters.map(\.name)) { names in
             withCStrings(parameters.map(\.value)) { PQconnectdbParams(names, $0, 0) }
@@ -28,12 +28,12 @@ package final class BlockingConnection {
         guard let connection else { throw .unavailable(reason: "out of memory") }
         guard PQstatus(connection) == CONNECTION_OK else {
             let reasons = String(cString: PQerrorMessage(connection)).split(separator: "\n")
-                // The other lines explain the line before.
+                // A line that begins with a tab explains the line before it.
                 .filter { !$0.hasPrefix("\t") }
             PQfinish(connection)
             throw .unavailable(reason: reasons.joined(separator: "; "))
         }
-        // libpq's own receiver writes to the standard error.
+        // By default, libpq writes notices to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         guard let result = PQexec(connection, ClusterIdentity.query(settings)) else {
             PQfinish(connection)
@@ -58,8 +58,8 @@ package final class BlockingConnection {
     /// returns its identity.
     ///
     /// If no host qualifies, throws the `ClusterFault` of a refused host, or else
-    /// `DatabaseError.unavailable`. Throws `unusable` as `init` does, also if other hosts qualify:
-    /// a pool would use all of them.
+    /// `DatabaseError.unavailable`. Throws `unusable`, as `init` does, even if other hosts
+    /// qualify: a pool would use all hosts.
     package static func open(
         _ address: DatabaseAddress,
         after newest: ClusterIdentity?
@@ -95,8 +95,8 @@ package final class BlockingConnection {
         return try self.rows(result)
     }
 
-    /// Runs several statements without parameters, such as a migration; in one transaction, unless
-    /// they contain one.
+    /// Runs several statements without parameters, such as a migration. They are one transaction,
+    /// unless the script itself begins transactions.
     package func execute(_ script: String) throws(DatabaseError) {
         _ = try self.rows(PQexec(self.connection, script))
     }
@@ -110,7 +110,7 @@ package final class BlockingConnection {
         do {
             value = try body()
         } catch {
-            // The connection may be lost, and the transaction with it.
+            // The rollback fails if the connection is lost; the server then rolls back by itself.
             try? self.execute("rollback")
             throw error
         }

@@ -1,10 +1,10 @@
 internal import Reactor
 
-/// One more connection, for a few small statements that must not wait behind others, and for
-/// messages between processes. Opened with its first statement.
+/// The control connection: one more connection, for a few small statements that must not wait
+/// behind others, and for messages between processes. It is opened with its first statement.
 extension ConnectionPool {
-    /// Runs one statement, which may run twice, on that connection. Calls `completion` once, on
-    /// the pool's loop unless that has ended.
+    /// Runs one statement, which may run twice, on the control connection. Calls `completion`
+    /// once, on the pool's loop unless that has ended.
     package func control(
         _ sql: String,
         _ values: any Bindable...,

@@ -25,20 +25,21 @@ extension ConnectionPool {
             runs += 1
             let (result, failure) = try await self.run(traits, until: deadline, body)
             guard let failure else { return try result.get() }
-            // Prepares a statement again, once, if a migration has made its plan stale.
+            // The run prepares a statement again, once, if a migration has made the statement's
+            // plan stale.
             let isStale = failure.isStalePlan && !hasPreparedAnew
             hasPreparedAnew = hasPreparedAnew || isStale
             guard
                 failure.isConflict || failure.isLostConnection || isStale, runs < Self.maximumRuns,
                 !Task.isCancelled, ContinuousClock.now < deadline
             else {
-                // Rethrows the error that the body has thrown instead of the failure, if any.
+                // If the body itself threw an error, rethrows that error instead of the failure.
                 _ = try result.get()
                 throw failure
             }
             let connections = self.connections
             self.loop.execute { connections.retries += 1 }
-            // Cancellation ends the sleep early; after it, at most one more run follows.
+            // Cancellation of the task ends the sleep early; then at most one more run follows.
             try? await Task.sleep(for: isStale ? .zero : backoff.next(), clock: .continuous)
         }
     }

@@ -9,10 +9,11 @@ package import Reactor
 /// await pool.close()
 /// ```
 /// Opens connections when they are first needed. Never connects to a server of another cluster, or
-/// of an older timeline than the pool has used. `newest`, from an earlier use, counts as used.
+/// of an older timeline than the pool has used. `newest` is the identity from an earlier use of
+/// the database, and counts as used.
 ///
-/// Tasks on its loop use it at the lowest cost. Completes the statement of a cancelled task, whose
-/// time is limited anyway.
+/// Calls cost least from tasks on the pool's loop. If a task is cancelled, the pool still
+/// completes its statement: the statement's time is limited anyway.
 ///
 /// The caller must `close()` it before it stops its loop.
 package final class ConnectionPool: Sendable {
@@ -41,15 +42,17 @@ package final class ConnectionPool: Sendable {
 
     deinit {
         let connections = self.connections
-        // If the loop's thread has ended, no other thread can use the connections.
+        // If the loop's thread has ended, no other thread can use the connections, so this thread
+        // may close them.
         if !self.loop.execute({ connections.close() }) { connections.close() }
     }
 
     /// Runs one statement that only reads, or that may run twice; it shares a pipelined connection
-    /// with others.
+    /// with other statements.
     ///
-    /// Sends it again once if its connection is lost. Throws `unavailable` at
-    /// `PoolOptions.readLimit`, or at twice that if it was sent again; `busy` if too many wait.
+    /// Sends the statement again once if its connection is lost. Throws `unavailable` at
+    /// `PoolOptions.readLimit`, or at twice that if it was sent again. Throws `busy` if too many
+    /// statements wait.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }

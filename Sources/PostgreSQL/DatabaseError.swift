@@ -10,8 +10,8 @@ package enum DatabaseError: Error, Sendable, Hashable {
     /// The client must not use the server, or its pooler or role, as they are set up; nothing is
     /// stored.
     case unusable(reason: String)
-    /// The connection was lost, or the server confirmed with a warning, after the work was sent:
-    /// it may or may not be stored.
+    /// After the work was sent, the connection was lost, or the server confirmed with a warning.
+    /// So the work may or may not be stored.
     case unknownOutcome(reason: String)
     /// More statements wait than the connection accepts, or a transaction has waited too long for
     /// a connection.
@@ -47,7 +47,8 @@ extension DatabaseError {
         return code == "40001" || code == "40P01" || code == "55P03" || code == "57014"
     }
 
-    /// Whether a prepared statement does not exist, or returns other columns since a migration.
+    /// Whether the cause is that a prepared statement does not exist, or returns other columns
+    /// since a migration.
     var isStalePlan: Bool {
         guard case .refused(let code, _) = self else { return false }
         return code == "26000" || code == "0A000"

@@ -3,7 +3,7 @@ package struct PoolOptions: Sendable {
     /// Connections for transactions.
     package var writers = 8
     /// Pipelined connections for single statements; the pool opens further ones when many
-    /// statements wait on the others.
+    /// statements wait on these.
     package var readers = 2
     /// The timeout for the server's answer to the oldest single statement. A statement that was
     /// sent again has twice as long in total.
@@ -20,7 +20,7 @@ package struct PoolOptions: Sendable {
     /// The timeout of one attempt to connect.
     package var connectLimit = Duration.seconds(1)
     /// The most single statements in flight on one connection, and the most transactions that wait
-    /// for one; more fail with `busy`.
+    /// for a connection. Further ones fail with `busy`.
     package var maximumWaiting = 4096
     /// Shown in the server's list of sessions.
     package var name = "sealpost"
@@ -49,7 +49,7 @@ package struct PoolCounters: Sendable, Hashable {
     package var open = 0
     /// Statements that wait for an answer, and transactions that wait for a connection.
     package var waiting = 0
-    /// How long the oldest of them has waited.
+    /// The longest time that one of these statements and transactions has waited.
     package var oldestWait = Duration.zero
     /// Transactions that ran again, and statements that were sent again.
     package var retries = 0

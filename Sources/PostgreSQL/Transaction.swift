@@ -13,8 +13,8 @@ package struct TransactionTraits: OptionSet, Sendable {
     /// database within the next second may undo it, unless a commit that has waited came after it.
     package static let relaxed = TransactionTraits(rawValue: 1)
     /// The transaction's statements read in the order of an index, and no more rows than their
-    /// limit. A bitmap scan would first gather all matches; the planner prefers it if it expects
-    /// fewer matches than the limit.
+    /// limit. A bitmap scan would first gather all matches. The planner prefers such a scan if it
+    /// expects fewer matches than the limit.
     package static let ordered = TransactionTraits(rawValue: 2)
 
     fileprivate var opening: [Statement] {
@@ -25,8 +25,8 @@ package struct TransactionTraits: OptionSet, Sendable {
 
 /// A running transaction.
 ///
-/// Begins with its first statement, in the same message. `@unchecked Sendable`: only the loop's
-/// thread uses its mutable state.
+/// Its `begin` is sent in one message with its first statement. `@unchecked Sendable`: only the
+/// loop's thread uses its mutable state.
 package final class Transaction: @unchecked Sendable {
     /// The end of a transaction.
     enum Ending: Sendable {
@@ -54,8 +54,8 @@ package final class Transaction: @unchecked Sendable {
 
     private var hasBegun = false
     private var hasEnded = false
-    /// Set once a commit that was sent with other statements has an outcome, unless one of them
-    /// failed before it.
+    /// The outcome of a commit that was sent in one message with other statements. Not set if one
+    /// of these statements failed.
     private var earlyEnding: Ending?
     /// The first failure of a statement: nothing of the transaction will be stored.
     private var failure: DatabaseError?
@@ -68,8 +68,8 @@ package final class Transaction: @unchecked Sendable {
 
     /// Runs a statement in the transaction.
     ///
-    /// After its failure the transaction can only end. Completes the statement of a cancelled
-    /// task, whose time is limited anyway.
+    /// After a failed statement, the transaction can only end. If a task is cancelled, its
+    /// statement still completes: the statement's time is limited anyway.
     package func query(_ sql: String, _ values: any Bindable...) async throws(DatabaseError) -> Rows {
         try await self.query(sql, values: values)
     }
@@ -97,8 +97,8 @@ package final class Transaction: @unchecked Sendable {
         try await self.loop.outcome { self.startCommit(after: statements, $0) }.get()
     }
 
-    /// Commits or rolls back, unless that is done; then calls `finally` on the loop. `failure`:
-    /// the first failure of a statement.
+    /// Commits or rolls back, unless the transaction has already done so; then calls `finally` on
+    /// the loop. `failure`: the first failure of a statement.
     func end(
         commits: Bool,
         finally: @escaping @Sendable () -> Void

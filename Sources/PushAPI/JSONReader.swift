@@ -21,7 +21,8 @@ public struct JSONSyntaxError: Error, Sendable, Hashable, CustomStringConvertibl
     public var description: String { "\(self.reason) at byte \(self.offset)" }
 }
 
-/// A recursive-descent parser over bytes. Its depth has a limit, so its stack has one, too.
+/// A recursive-descent parser over bytes. The limit of its depth also limits the stack that it
+/// needs.
 private struct JSONReader {
     static let maximumDepth = 64
 
@@ -161,8 +162,8 @@ private struct JSONReader {
         }
     }
 
-    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no UTF-8
-    /// and is refused.
+    /// Reads the scalar after `\u`; a surrogate pair is one scalar. A lone surrogate has no form
+    /// in UTF-8 and is refused.
     private mutating func readScalar() throws(JSONSyntaxError) -> Unicode.Scalar {
         let high = try self.readHex()
         if let scalar = Unicode.Scalar(high) { return scalar }

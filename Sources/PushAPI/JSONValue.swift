@@ -2,8 +2,9 @@ internal import Bytes
 
 /// A JSON text (RFC 8259) in its original form: members keep their order, numbers their digits.
 ///
-/// A payload that is an object keeps both from post to fetch. A reader that turns numbers into
-/// `Double` and members into a dictionary cannot guarantee that. Blanks and escapes are not kept.
+/// So a payload keeps its order and its digits from post to fetch. A reader that turns numbers
+/// into `Double` and members into a dictionary cannot guarantee that. Blanks and escapes are not
+/// kept.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -45,7 +46,8 @@ public enum JSONValue: Sendable, Hashable {
     /// The value of an integer; `nil` for any other value, and if the integer is too large or has
     /// an exponent.
     ///
-    /// `3.0` is an integer, as in JSON Schema: some writers have no other way to write a number.
+    /// `3.0` is an integer, as in JSON Schema: some JSON writers write every number with a decimal
+    /// point.
     public var integer: Int? {
         guard case .number(let digits) = self else { return nil }
         let parts = digits.utf8.split(separator: UInt8(ascii: "."), maxSplits: 1)

@@ -3,8 +3,8 @@ internal import Bytes
 /// The number that a client sends to distinguish the server's own answer from one that a proxy
 /// cached or invented.
 ///
-/// The answer has `n * 17 + 3`. The range is chosen so that this fits a signed 32-bit integer and
-/// every client calculates the same value.
+/// The answer to the number `n` has `n * 17 + 3`. The range of `n` is chosen so that the answer's
+/// number fits a signed 32-bit integer and every client calculates the same value.
 ///
 /// ```swift
 /// let token = MyToken.random()
@@ -13,7 +13,7 @@ internal import Bytes
 /// response.value(forHTTPHeaderField: MyToken.fieldName) == token.echo
 /// ```
 public struct MyToken: Sendable, Hashable, CustomStringConvertible {
-    /// The header field of both the request and the answer, spelled exactly so in the answer.
+    /// The name of the header field in requests and answers. The server spells it exactly so.
     public static let fieldName = "MyToken"
 
     /// The numbers a token can have.
@@ -29,7 +29,7 @@ public struct MyToken: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// Reads a decimal integer without sign or blanks; throws `Invalid` for any other text, or if
-    /// it is out of range.
+    /// the integer is out of range.
     public init(text: String) throws(Invalid) {
         let digits = text.utf8
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { throw .notANumber }

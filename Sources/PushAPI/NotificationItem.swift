@@ -4,8 +4,8 @@ public import Foundation
 public struct NotificationItem: Sendable, Hashable, Identifiable {
     /// The `secureId` of the push.
     public let id: Int64
-    /// The content: a string, or any other JSON value. `nil` if the answer leaves it out, as after
-    /// sending.
+    /// The content: a string, or any other JSON value. `nil` if the answer leaves it out, as the
+    /// answer to a post does.
     public let payload: JSONValue?
     /// Whether the recipient has marked it as read.
     public let isRead: Bool
@@ -35,8 +35,8 @@ public struct NotificationItem: Sendable, Hashable, Identifiable {
 
     /// Reads the wire form; `nil` if `Id` or `Read` is missing or of another type.
     ///
-    /// The times are optional: ``createdAt`` and ``expiresAt`` have the values for a missing or
-    /// unreadable time.
+    /// The times may be missing or unreadable: ``createdAt`` and ``expiresAt`` name the values
+    /// that they then have.
     public init?(_ json: JSONValue) {
         guard let id = json["Id"]?.integer, case .bool(let isRead)? = json["Read"] else { return nil }
         self.id = Int64(id)

@@ -1,8 +1,8 @@
 /// The paths of the API.
 public enum Paths {
-    /// Registrations: the tutorial's `api/register`.
+    /// Registrations: `api/register` of Microsoft's tutorial.
     public static let register = "/api/register"
-    /// Notifications: the tutorial's `api/notifications`.
+    /// Notifications: `api/notifications` of Microsoft's tutorial.
     public static let notifications = "/api/notifications"
     /// Marks several notifications as read.
     public static let readNotifications = "/api/notifications/read"
@@ -19,7 +19,7 @@ public enum Paths {
 
     /// Exchanges a password for a token.
     public static let sessions = "/api/sessions"
-    /// The token of the request itself.
+    /// The token that authenticates the request itself.
     public static let currentSession = "/api/sessions/current"
 
     /// The key for the subscriptions of browsers.

@@ -33,7 +33,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case alertNotAllowed = "alert-not-allowed"
     /// The app requires end-to-end encryption, and the payload is not encrypted.
     case encryptionRequired = "encryption-required"
-    /// More devices than an end-to-end payload can be for match the tag expression.
+    /// The tag expression matches more devices than an end-to-end payload can have keys for.
     case audienceTooLarge = "audience-too-large"
     /// A notification is addressed to a user who does not exist.
     case unknownUser = "unknown-user"
@@ -43,7 +43,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case invalidBearerToken = "invalid-token"
     /// The issuer's token has expired, or is too old; get another one from the issuer.
     case tokenExpired = "token-expired"
-    /// The issuer's token is valid, but its person has no account here that it may use.
+    /// The issuer's token is valid, but gives access to no account of this server.
     case accountRefused = "account-refused"
     /// The code for enrolment is wrong, used or expired; ask for another one.
     case enrolmentRefused = "enrolment-refused"
@@ -86,7 +86,7 @@ public enum ProblemCode: String, Sendable, CaseIterable {
     case payloadTooLarge = "payload-too-large"
     /// Path and query together are longer than 8 KiB.
     case targetTooLong = "target-too-long"
-    /// `server.names` does not have the host of the request.
+    /// The configuration's `server.names` does not list the host of the request.
     case misdirectedRequest = "misdirected-request"
     /// `Expect` asks for something other than `100-continue`.
     case unsupportedExpectation = "unsupported-expectation"

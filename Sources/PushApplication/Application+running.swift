@@ -5,8 +5,8 @@ package import UnixSignals
 extension Application {
     /// Runs the application, and reloads its files at each of these signals.
     package func run(reloadingOn signals: [UnixSignal], _ configuration: ConfigurationReload) async throws {
-        // The signals are trapped before the log line that announces the server: until now such a
-        // signal ends the process.
+        // The signals must be trapped before the log line that announces the server: until they
+        // are, such a signal ends the process.
         let reloads = await UnixSignalsSequence(trapping: signals)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

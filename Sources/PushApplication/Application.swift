@@ -9,11 +9,11 @@ import ServiceLifecycle
 import SocketHTTP
 package import UnixSignals
 
-/// The assembled daemon: the one builder for production, the demonstration and the tests.
+/// The assembled daemon: production, the demonstration and the tests all build it here.
 package struct Application: Sendable {
     let parts: ApplicationParts
     private let server: HTTPServer
-    /// `nil`: the daemon accepts no commands of this machine.
+    /// `nil`: the daemon accepts no commands from this machine.
     private let admin: AdminServer?
     private let services: ServiceGroup
 
@@ -46,7 +46,8 @@ package struct Application: Sendable {
             keyringHasChanged: self.parts.keyringHasChanged,
             logger: logger
         )
-        // The first service ends last: the others may give the store work until then.
+        // The services end in the reverse order. So the store ends after all that may give it
+        // work.
         var services: [any Service] = [
             StoreService(store: self.parts.store), retention, payloadLeases, delivery, rewrap,
             DayKeyService(store: self.parts.store, logger: logger, now: self.parts.clock.now),
@@ -55,7 +56,8 @@ package struct Application: Sendable {
             try self.parts.makeHistory(),
             try self.parts.makeLooks(),
         ]
-        // It ends after the services that record spans.
+        // The export of spans comes first in the list, so it ends after the services that record
+        // spans.
         if let spans = self.parts.makeSpanExport() { services.insert(spans, at: 0) }
         if !self.parts.watchedFiles.isEmpty { services.append(FileWatchService(parts: self.parts)) }
         if let events { services.append(events) }
@@ -85,8 +87,8 @@ package struct Application: Sendable {
     var scheme: String { self.parts.tls == nil ? "http" : "https" }
 
     /// The link to the console that makes the first administrator, once; `nil` if there are users.
-    /// Without an address of its own the server returns a path, at the proxy's address. Throws
-    /// `StoreError`.
+    /// If the server has no TCP address of its own, this is a path, which is to be opened at the
+    /// proxy's address. Throws `StoreError`.
     package func setupLink() async throws -> String? {
         guard try await !self.store.makeReader().hasUsers() else { return nil }
         let address = self.addresses.lazy.compactMap { address in
@@ -94,7 +96,7 @@ package struct Application: Sendable {
         }.first
         let path = "/console/#/setup/\(self.parts.setup.make().exposed)"
         guard let address else { return "\(path), at your proxy" }
-        // A server that listens on all addresses can be reached at this one.
+        // A server that listens on all addresses can be reached at the loopback address.
         let host = address.replacing("0.0.0.0:", with: "127.0.0.1:").replacing("[::]:", with: "[::1]:")
         return "\(self.scheme)://\(host)\(path)"
     }
@@ -173,8 +175,8 @@ private struct HTTPService: Service {
     let logger: Logger
 
     func run() async throws {
-        // Logged here, after the signal handlers are installed: a supervisor that reads this line
-        // may stop the daemon at once.
+        // The line is logged here, after the signal handlers are installed: a supervisor that
+        // reads it may stop the daemon at once.
         let addresses = self.server.addresses.map(\.description).joined(separator: " ")
         self.logger.info("serving", metadata: ["addresses": "\(addresses)"])
         self.manager?.notify("READY=1")

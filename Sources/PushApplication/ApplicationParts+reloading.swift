@@ -10,8 +10,8 @@ extension ApplicationParts {
     /// Reopens the log's file, and reloads certificates, the keyring, the signing keys and the
     /// senders' credentials.
     ///
-    /// If one of them cannot be read or is not valid, the function logs the error and the old one
-    /// stays in use.
+    /// If one of the files cannot be read or is not valid, the function logs the error, and its
+    /// old content stays in use.
     func reload() async {
         self.watchedFiles.recordRead()
         self.reopenLog()
@@ -23,7 +23,7 @@ extension ApplicationParts {
         self.workIsWaiting()
     }
 
-    /// Reloads the changed files of one reader, and logs errors in the same way.
+    /// Reloads the files of one reader, and logs errors as the other `reload()` does.
     func reload(_ reader: WatchedFiles.Reader) {
         switch reader {
         case .certificates: self.tls?.reload()
@@ -58,7 +58,7 @@ extension ApplicationParts {
         }
     }
 
-    /// Reads the keyring for a command; returns why the old one stays in use, if it does.
+    /// Reads the keyring for a command. If the old keyring stays in use, returns the reason.
     func reloadKeys(for actor: AuditRecord.Actor) async throws -> String? {
         do {
             _ = try await self.replaceKeyring(for: actor)
@@ -70,7 +70,7 @@ extension ApplicationParts {
         }
     }
 
-    /// Returns whether the keyring differs from the one before.
+    /// Replaces the keyring; returns whether it differs from the one before.
     private func replaceKeyring(for actor: AuditRecord.Actor) async throws -> Bool {
         let keyring = try KeyringFile(self.configuration.keyring).loadOrCreate(beside: self.configuration.storePlace)
         guard try await self.store.replaceKeyring(keyring, by: actor, now: self.clock.now()) else { return false }

@@ -56,7 +56,8 @@ struct ApplicationParts: Sendable {
         self.configuration = configuration
         self.logger = logger
         self.watchedFiles = WatchedFiles(configuration)
-        // Without a lane of looks the book records nothing.
+        // Without a lane of looks (pushes that only tell a device to sync), the book records
+        // nothing.
         self.looks = configuration.looks.isEmpty ? LookBook(limit: 0) : LookBook()
         try configuration.refuseRisks()
         for risk in configuration.risks {
@@ -101,11 +102,11 @@ struct ApplicationParts: Sendable {
         )
     }
 
-    /// Reads the files that the configuration names. A first start that cannot use one of them
-    /// creates nothing.
+    /// Reads the files that the configuration names, so that a first start creates nothing if one
+    /// of them cannot be used.
     private static func checkFiles(of configuration: Configuration) throws {
         var configuration = configuration
-        // The start makes the missing key of Web Push.
+        // A missing key of Web Push is not checked, since the start makes it.
         configuration.senders = configuration.senders.filter { _, sender in
             if case .webPush(let webPush) = sender { !PrivateFile.isMissing(webPush.keyFile) } else { true }
         }
@@ -150,8 +151,8 @@ struct ApplicationParts: Sendable {
             let isStream = self.configuration.senders[sender.name]?.isStream == true
             return sender.setup.lanes.map { lane in
                 var lane = lane
-                // Another server may enqueue pushes that only this one can send, or more than its
-                // part of the rate.
+                // Another server may enqueue pushes that only this server can send, or more pushes
+                // than its part of the rate allows.
                 if self.store.isShared, isStream || lane.rate != nil { lane.pollInterval = .milliseconds(500) }
                 return lane
             }
@@ -187,7 +188,8 @@ struct ApplicationParts: Sendable {
             clock: self.clock,
             file: self.configuration.clockFile,
             logger: self.logger,
-            // A database that does not answer confirms nothing.
+            // If the database does not answer, there is no other clock that could confirm the
+            // time.
             otherClock: { [store] in (try? await store.sharing())?.otherClock }
         )
     }

@@ -11,13 +11,15 @@ struct ClockService: Service {
     private static let interval = Duration.seconds(10)
     /// The number of intervals between two writes of the file.
     private static let turnsUntilSaved = 6
-    /// Ten minutes: a database in a container of this machine has the same wrong clock.
+    /// The other clock must agree for ten minutes: it may be the clock of a container on this
+    /// machine, which is as wrong as this machine's.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock
     let file: ClockFile
     let logger: Logger
-    /// The time by another machine; `nil` without one, or if it does not answer.
+    /// The time by the clock of another machine; `nil` without such a machine, or if it does not
+    /// answer.
     let otherClock: @Sendable () async -> Date?
 
     /// Runs at once and then at intervals, until shutdown.

@@ -16,8 +16,8 @@ struct ClosedApplication {
     private let manager: ServiceManager?
     private let logger: Logger
 
-    /// Listens on duplicates of `listeners`, so that the last connections stay for their next
-    /// user. Throws `ConfigurationError` or `SystemError`.
+    /// Listens on duplicates of `listeners`. So connections that still wait when this ends stay in
+    /// the listeners' queues for the application. Throws `ConfigurationError` or `SystemError`.
     init(
         _ configuration: Configuration,
         because reason: String,

@@ -5,14 +5,14 @@ import PushSenders
 import Reactor
 import Synchronization
 
-/// The configured receiver of events: the sender to it, and the reloading of its secret.
+/// The configured receiver of events: the sender that calls it, and the reloading of its secret.
 final class EventWebhookSetup: Sendable {
     private static let key = "events.webhook"
 
     let webhook: EventWebhook
     private let file: String
-    // A lock protects it, because a reload may come at any time, and takes no longer than reading
-    // a file.
+    // A lock protects the text, because a reload may come at any time. A reload holds the lock
+    // only while it reads a file.
     private let text: Mutex<String>
 
     /// Reads the file with the secret; `egress` is the way to the receiver.
@@ -38,7 +38,7 @@ final class EventWebhookSetup: Sendable {
     }
 
     /// Reads the file again; `true` if another secret signs from now on. If this throws, the old
-    /// one stays in use.
+    /// secret stays in use.
     func reload() throws -> Bool {
         try self.text.withLock { current in
             let text = try SecretFile.text(of: self.file, key: "\(Self.key).secretFile")

@@ -3,12 +3,12 @@ import ServiceLifecycle
 
 /// Lets changed certificates and credentials take effect within a minute, without a signal.
 struct FileWatchService: Service {
-    /// A change takes effect at the second look after it.
+    /// A change takes effect at the second check after it.
     private static let interval = Duration.seconds(20)
 
     let parts: ApplicationParts
 
-    /// Looks at once and then at intervals, until shutdown.
+    /// Checks the files at once and then at intervals, until shutdown.
     func run() async throws {
         await repeatUntilShutdown {
             await self.findChanges()
@@ -18,7 +18,8 @@ struct FileWatchService: Service {
 
     func findChanges() async {
         let files = self.parts.watchedFiles
-        // A thread of its own, as a network file system can block. Looking throws nothing.
+        // The check has a thread of its own, as a network file system can block. `findChanges`
+        // itself throws nothing.
         let readers = (try? await onThread { files.findChanges() }) ?? []
         for reader in readers { self.parts.reload(reader) }
     }

@@ -27,7 +27,7 @@ struct IssuerSetup: Sendable {
             maximumResponseBody: 262_144,
             connectTimeout: .seconds(5),
             caFile: configuration.caFile,
-            // The issuer on this machine may do without TLS.
+            // An issuer on this machine may use plain HTTP.
             allowsPlainHTTP: !configuration.url.isSecure,
             addresses: .any,
             proxy: egress.proxy

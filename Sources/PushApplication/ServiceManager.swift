@@ -68,8 +68,8 @@ package struct ServiceManager: Sendable {
     }
 }
 
-/// Informs the service manager that the daemon still answers, while it does: each event loop must
-/// run a job first.
+/// Informs the service manager that the daemon still answers. Before each such message, every
+/// event loop must run a job.
 ///
 /// A disk or a provider that hangs blocks no loop, and a restart would not help. A blocked loop
 /// answers nobody any more: the service then stays silent, and the manager starts another process.

@@ -50,12 +50,12 @@ struct TLSSetup: Sendable {
     /// authorities.
     var expiries: [CredentialExpiry] { self.ends.all }
 
-    /// When the first of the revocation lists ends, in seconds since 1970. Not in `expiries`:
-    /// lists are valid for days only.
+    /// When the revocation list that ends first ends, in seconds since 1970. It is not in
+    /// `expiries`: lists are valid for days only.
     var listsEnd: Int64? { self.ends.lists }
 
-    /// `expiries`, and the revocation list that ends first, if less than a day is left: lists are
-    /// valid for days, and until then the next one is in time.
+    /// `expiries`, and the revocation list that ends first, if it is valid for less than a day.
+    /// Lists are valid for days only, so an operator gets no warning earlier.
     func expiries(at now: Date) -> [CredentialExpiry] {
         guard let end = self.listsEnd.map({ Date(timeIntervalSince1970: TimeInterval($0)) }), end < now + 86_400 else {
             return self.expiries

@@ -15,7 +15,7 @@ struct APIRequest: Sendable {
     var body: JSONValue?
     /// The validator of the cached answer.
     var tag: String?
-    /// The random text that a signature of the answer should have; each attempt has its own.
+    /// The random text that a signature of the answer should contain; each attempt has its own.
     var nonce: String?
     /// Sent with both attempts of a call that must take effect only once.
     var idempotencyKey: UUID?
@@ -24,13 +24,13 @@ struct APIRequest: Sendable {
     var lastEvent: String?
     /// The most bytes of an answer; the options may set a lower limit.
     var answerLimit = Self.oneNotification
-    /// Whether it begins a session. Its 201 names the account, which replaces the one that the
-    /// client knows.
+    /// Whether the request begins a session. A 201 then names the session's account, which
+    /// replaces the account that the client knows.
     var isSignIn = false
-    /// Whether it is sent without credentials.
+    /// Whether the request is sent without credentials.
     var isAnonymous = false
-    /// Whether it may be sent again after the connection was lost. The server may or may not have
-    /// acted on it.
+    /// Whether the request may be sent again after the connection was lost, when the server may or
+    /// may not have acted on it.
     let isRepeatable: Bool
 
     init(_ method: String, _ path: String, isRepeatable: Bool = true) {

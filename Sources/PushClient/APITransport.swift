@@ -34,7 +34,7 @@ final class APITransport: Sendable {
 
     /// Returns the server's answer if it is a success or 304; throws the server's refusals.
     ///
-    /// It ends within the options' deadline, or that of the surrounding call.
+    /// The call ends within the options' deadline, or within that of the surrounding call.
     func call(_ request: APIRequest) async throws -> Answer {
         if request.isAnonymous {
             return try await CallDeadline.within(self.options.deadline) {
@@ -46,7 +46,8 @@ final class APITransport: Sendable {
 
     typealias Asked = (answer: Answer, isChallenge: Bool)
 
-    /// Asks with credentials, and again if the server wants others; throws the server's refusals.
+    /// Sends a request with credentials, and again with others if the server asks for them; throws
+    /// the server's refusals.
     func signedIn(
         isSignIn: Bool = false,
         _ ask: (_ authorization: String?) async throws -> Asked
@@ -60,7 +61,8 @@ final class APITransport: Sendable {
     // MARK: - Private
 
     /// Asks the server once for the account of the name and password, if the account id is
-    /// unknown. Without this, a proxy with an account of its own could decide by the first answer.
+    /// unknown. Without this, a proxy could answer first for an account of its own, which the
+    /// client would then take for its account.
     private func identify() async throws {
         guard let username = self.credentials.username, self.own.id == nil, !self.isIdentified.withLock({ $0 }) else {
             return
@@ -84,7 +86,7 @@ final class APITransport: Sendable {
                 answer = first
                 break
             }
-            // Once: a refused password is not tried again.
+            // This is done once only: a refused password is not tried again.
             answer = try await ask(authorization).answer
             if answer.status != 401 { self.isLetIn.withLock { $0 = true } }
         }
@@ -158,7 +160,7 @@ final class APITransport: Sendable {
     ) async throws -> Asked {
         guard let endpoint else { throw PushClientError.invalidServer }
         if let fault = endpoint.fault(self.options) { throw fault }
-        // The app's own client would ignore the pins.
+        // An app's own HTTP client, `exchange`, would ignore the pins.
         guard self.options.serverTrust.isAvailable, self.options.exchange == nil || self.options.serverTrust == .system
         else { throw PushClientError.pinningUnavailable }
         let token = MyToken.random()
@@ -192,8 +194,8 @@ final class APITransport: Sendable {
                 account: account,
                 now: self.options.now()
             )
-            // The first answer to a token sets the account. A client with a password has compared
-            // the name.
+            // The first answer to a request with a token sets the account. A client with a
+            // password has already compared the account's name.
             if account == nil, self.credentials.username == nil, let seen = answer.account, !self.own.learn(seen) {
                 throw answer.interference(.wrongAccount, self.own.id ?? "an account", seen)
             }

@@ -16,8 +16,9 @@ struct Answer: Sendable {
 
     struct Fields: Sendable {
         let tag: String?
-        /// Whether the publisher or the server's configuration forbids storing it. Unknown for
-        /// signed answers: they all have `Cache-Control: no-store`, for the caches of proxies.
+        /// Whether the publisher or the server's configuration forbids storing the answer. Signed
+        /// answers do not tell: all have `Cache-Control: no-store`, because of the caches of
+        /// proxies.
         let isNoStore: Bool
         let retryAfter: Duration?
         /// The server's clock: the time of the signature, or the `Date` field of an unsigned
@@ -25,14 +26,14 @@ struct Answer: Sendable {
         let serverTime: Date?
     }
 
-    /// The requested notification; `id` is `nil` if the server chose it.
+    /// The requested notification; `id` is `nil` if the server chose the id.
     func item(_ id: Int64? = nil) throws(PushClientError) -> NotificationItem {
         guard let json, let item = NotificationItem(json) else { throw self.unexpected("a notification") }
         if let id, item.id != id { throw self.interference(.wrongID, "\(id)", "\(item.id)") }
         return item
     }
 
-    /// An interference: the JSON of the body is not what this call returns.
+    /// The error for a body whose JSON is not what this call returns: an interference.
     func unexpected(_ expected: String) -> PushClientError {
         self.interference(.unexpectedBody, expected, self.json?.kind)
     }

@@ -76,7 +76,7 @@ struct AnswerCheck: Sendable {
         account: String?,
         now: Date
     ) throws(PushClientError) -> (signedAt: Date?, isAccountCovered: Bool) {
-        // Without signatures the account only reveals accidents, like the echo.
+        // Without signatures, the account reveals only accidents, as the echo of `MyToken` does.
         guard let verifiers else { return (nil, true) }
         do {
             return (try check.verifySignature(for: token, verifiers.account, now: now), true)
@@ -136,7 +136,8 @@ private struct Check {
     /// A redirect fails and is not followed, even if it echoes the token.
     func refuseRedirect() throws(PushClientError) {
         guard (300...399).contains(self.response.status), self.response.status != 304 else { return }
-        // Names only the host: a captive portal may write the guest's room into path or query.
+        // The error names only the host, because path and query may have personal data, such as a
+        // hotel's room number.
         let target = self.response.field("Location").flatMap { URL(string: $0) }
         throw self.interference(.redirect, "an answer", target?.host().map { "a redirect to \($0)" } ?? "a redirect")
     }
@@ -205,8 +206,8 @@ private struct Check {
         guard let seen = self.response.field("Sealpost-Account") else { return nil }
         let status = self.response.status
         if seen == "none" {
-            // Credentials may be missing or refused. The server gives all other answers only to a
-            // user.
+            // This is right if credentials are missing or refused. The server gives all other
+            // answers only to a user.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }

@@ -11,8 +11,9 @@ enum BackgroundTime {
     /// system's time is over, the process may be suspended.
     static func during<Value>(_ reason: String, _ body: () async throws -> Value) async rethrows -> Value {
         #if canImport(UIKit)
-            // The system's block holds the assertion while it runs, on a thread of its own, so
-            // that it must block. It is called once more, with `true`, if it must end.
+            // The system calls this closure on a thread of its own, and lets the process run until
+            // the closure returns. So it waits. If the time is over, the system calls it once
+            // more, with `true`.
             let end = DispatchSemaphore(value: 0)
             ProcessInfo.processInfo.performExpiringActivity(withReason: reason) { isExpired in
                 if isExpired { end.signal() } else { end.wait() }

@@ -17,7 +17,7 @@ enum CallDeadline {
         return try await self.$current.withValue(.now + limit) { try await body() }
     }
 
-    /// The remaining time for a part of the call; throws `URLError.timedOut` without any.
+    /// The remaining time for a part of the call; throws `URLError.timedOut` if none is left.
     static func remaining(atMost limit: Duration) throws -> Duration {
         guard let end = self.current else { return limit }
         let remaining = ContinuousClock.now.duration(to: end)
@@ -28,9 +28,9 @@ enum CallDeadline {
     /// Runs a closure of the app, and abandons it when the time is over or the caller is
     /// cancelled.
     ///
-    /// The closure is cancelled then, but may still run: one that waits for a callback in a
-    /// continuation waits on. Throws `URLError.timedOut`, `CancellationError`, and the closure's
-    /// own errors.
+    /// The closure is then cancelled, but may still run, for example if it waits for a callback in
+    /// a continuation. Throws `URLError.timedOut`, `CancellationError`, and the closure's own
+    /// errors.
     static func race<Value: Sendable>(
         within limit: Duration,
         _ body: @escaping @Sendable () async throws -> Value

@@ -18,9 +18,9 @@ enum ChallengeAnswer: Hashable {
     case showCertificate
     /// Sends no credential. The answer then arrives and is checked like any other.
     ///
-    /// This includes Basic: the answer must pass its checks first. The client then sends the
-    /// password in a new request with a `MyToken` of its own. It never answers NTLM, Negotiate,
-    /// Digest and forms.
+    /// This is the answer to Basic, too: the response must pass its checks first. The client then
+    /// sends the password in a new request with a `MyToken` of its own. It never answers
+    /// challenges of NTLM, Negotiate, Digest and forms.
     case decline
 
     init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {
@@ -58,8 +58,8 @@ extension PushClient.ServerTrust {
 
 #if canImport(Security)
     extension PushClient.ServerTrust {
-        /// The reason why a chain is refused; `nil` if the system trusts it and one of its keys is
-        /// pinned.
+        /// The reason why a certificate chain is refused; `nil` if the system trusts it and one of
+        /// its keys is pinned.
         ///
         /// A chain that the system does not trust is typical of a captive portal, not of a changed
         /// server key.

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// A request that has ended, for an app's logs and counters.
 ///
-/// No payload, credential, handle or id passes through it.
+/// It contains no payload, credential, handle or id.
 public struct ClientEvent: Sendable, Hashable {
     /// The method, such as `GET`.
     public let method: String

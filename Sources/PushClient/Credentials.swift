@@ -60,13 +60,14 @@ extension PushClient {
 
         /// Sends the token of a session, or a token that an administrator made.
         ///
-        /// Cached values belong to the account. Without a name, the next session begins with an
-        /// empty store; each name must belong to one user only.
+        /// Cached values belong to the name in `account`. Without a name, the next session begins
+        /// with an empty store. Each name must belong to one user only.
         ///
-        /// The client accepts answers for one account only. `signIn()` with the same name and
-        /// store has the account id; otherwise pass it as `id`, from ``Session/account``.
-        /// Without it the client trusts the first answer that names an account. Until then it
-        /// accepts signatures that cover no account: a proxy with an account can use both.
+        /// The client accepts answers for one account only. After `signIn()` with the same name
+        /// and store, it knows the account id; otherwise pass it as `id`, from
+        /// ``Session/account``. Without the id, the client trusts the first answer that names an
+        /// account. Until then it accepts signatures that cover no account. A proxy that has an
+        /// account itself can exploit both.
         public static func token(_ token: String, account: String? = nil, id: String? = nil) -> Credentials {
             let hash = Hexadecimal.text(of: SHA256.hash(data: Data(token.utf8)))
             return Credentials(

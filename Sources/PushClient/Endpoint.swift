@@ -25,7 +25,7 @@ struct Endpoint: Sendable {
         self.keyID = signatureKeys.first?.id
     }
 
-    /// The reason why the client must not send anything to it; `nil` if it may.
+    /// The reason why the client must not send anything to this URL; `nil` if it may.
     func fault(_ options: PushClient.Options) -> PushClientError? {
         if options.signatures == .pinned([]) { return .noSignatureKeys }
         guard self.base.scheme?.lowercased() == "http", !options.trustsLoopback else { return nil }
@@ -68,8 +68,9 @@ struct Endpoint: Sendable {
             urlRequest.timeoutInterval = 7 * 86400
         }
         if let keyID {
-            // Until the account is known, a server without account ids may sign the smaller
-            // coverage. A server that signs without the nonce is subject to the clock.
+            // Until the account is known, the signature may leave the account out, for servers
+            // without account ids. If the server signs without the nonce, its clock and the
+            // device's must agree.
             let accepted = ResponseVerifier.acceptSignature(
                 keyID: keyID,
                 coverage: .account,

@@ -1,5 +1,5 @@
-// The module has a type of its own name, so an app that has its own `Session` cannot write
-// `PushClient.Session`. It can use these names.
+// The module has a type of its own name. So an app with its own type `Session` cannot name the
+// module's as `PushClient.Session`. It can use these names.
 
 /// ``Session`` for an app that has another type of that name.
 public typealias PushSession = Session

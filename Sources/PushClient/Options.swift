@@ -50,8 +50,9 @@ extension PushClient {
         /// Called after each request, for logs and counters, on the task of the call: it must not
         /// block.
         public var observe: (@Sendable (ClientEvent) -> Void)?
-        /// Sends a request in place of URLSession, such as a client with certificate transparency.
-        /// `maximumBody` is the largest wanted body; of a longer one, return one byte more.
+        /// Sends a request in place of URLSession, for example with an HTTP client that requires
+        /// certificate transparency. `maximumBody` is the largest wanted body; of a longer one,
+        /// return one byte more.
         ///
         /// Return the answer as it is: follow no redirect, and use no cache and no stored
         /// credentials. Throw `URLError` if there is no answer. The client still adds the

@@ -22,7 +22,8 @@ final class OwnAccount: Sendable {
     /// Takes the identifier of the first answer to a client with a token. Returns `false` if
     /// another one is known.
     ///
-    /// If two processes learn it at the same time, one decides.
+    /// If two processes learn an identifier at the same time, the first that stores its own
+    /// decides.
     func learn(_ id: String) -> Bool {
         guard let account else { return self.known.withLock { $0 == nil || $0 == id } }
         let stored = try? account.change { draft in

@@ -4,21 +4,22 @@ internal import PushAPI
 extension PushClient {
     /// A device of the account, for a screen such as "your devices".
     public struct Device: Sendable, Hashable, Identifiable {
-        /// The id of its registration.
+        /// The id of the device's registration.
         public let id: String
         /// The name of the server's sender, such as `apns`; `nil` if the server does not say.
         public let platform: String?
-        /// In lower case, with the tag of the user.
+        /// The topics that it has joined, in lower case, with the tag of the user.
         public let topics: [String]
         /// Whether it is this device.
         public let isThisDevice: Bool
-        /// When it was registered.
+        /// When the device was registered.
         public let createdAt: Date?
-        /// When the provider last accepted a push to it.
+        /// When the provider last accepted a push to the device.
         public let lastPush: Date?
-        /// When another account registered it; `nil` if it is still this account's.
+        /// When another account registered the device; `nil` if it is still this account's.
         public let retiredAt: Date?
-        /// Its public keys for end-to-end encryption; `nil` if it has none that can be read.
+        /// The device's public keys for end-to-end encryption; `nil` if it has none that can be
+        /// read.
         public let key: DeviceKey?
 
         /// Creates a device for an app's own tests and previews.
@@ -55,7 +56,7 @@ extension PushClient {
                 createdAt: date("CreatedAt"),
                 lastPush: date("LastPush"),
                 retiredAt: date("RetiredAt"),
-                // An unreadable key is reported by senders.
+                // A key that cannot be read counts as none here; senders report it.
                 key: json["Key"]?.text.flatMap { try? DeviceKey($0) }
             )
         }
@@ -85,7 +86,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(APIRequest.escaped(id))))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone already.
+            // The device is gone already.
         }
     }
 
@@ -113,7 +114,8 @@ extension PushClient {
         return TestPush(state: state, reason: answer.json?["Reason"]?.text)
     }
 
-    /// Gives this device's public keys to the server, after each registration under a new id.
+    /// Gives this device's public keys to the server. Call it after each registration under a new
+    /// id.
     public func setDeviceKey(_ key: DeviceKey) async throws {
         try await self.setDeviceKey(key.text, of: try self.ownDevice())
     }
@@ -126,8 +128,8 @@ extension PushClient {
         _ = try await self.api.call(request)
     }
 
-    /// Returns the code that was pushed to the handle of a webhook, so that the server registers
-    /// the handle. A wrong or expired code throws a problem `confirmation-refused`.
+    /// Sends the server the code that was pushed to the handle of a webhook, so that the server
+    /// registers the handle. A wrong or expired code throws a problem `confirmation-refused`.
     public func confirmHandle(_ code: String) async throws {
         var request = APIRequest("POST", Paths.confirmation(try self.ownDevice()))
         request.body = .string(code)

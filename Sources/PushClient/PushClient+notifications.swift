@@ -53,7 +53,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("POST", Paths.taken(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is already gone.
+            // The notification is already gone.
         }
         try await self.inbox.remove([id])
     }
@@ -95,7 +95,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.notification(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is already gone.
+            // The notification is already gone.
         }
         try await self.inbox.remove([id])
     }
@@ -113,8 +113,8 @@ extension PushClient {
         try await self.post(.string(payload), idempotencyKey)
     }
 
-    /// Sends any JSON value in the same way, such as an object, which
-    /// `NotificationItem.decode(_:)` reads.
+    /// Sends any JSON value, such as an object, as ``send(_:idempotencyKey:)-(String,_)`` sends a
+    /// text. `NotificationItem.decode(_:)` reads it.
     public func send(_ payload: JSONValue, idempotencyKey: UUID = UUID()) async throws -> NotificationItem {
         // A text has a short form; any other value is a member of the long form.
         if payload.text != nil { return try await self.post(payload, idempotencyKey) }

@@ -70,8 +70,8 @@ extension PushClient {
             await self.endUnstored(id)
             throw error
         }
-        // An earlier session may have left a device that no token can end. Ends it now; after a
-        // failure the next registration retries.
+        // An earlier session may have left a device that it had no valid token to end. The client
+        // ends that device now; after a failure the next registration retries.
         try? await self.signOuts.finishDevices(with: self.api)
         return id
     }
@@ -85,9 +85,10 @@ extension PushClient {
             registration: id,
             account: self.api.own.id
         )
-        // If the order cannot be written, the server ends the registration with its session.
+        // If the sign-out order cannot be written, the server ends the registration with its
+        // session.
         try? self.records.account.add(order)
-        // A later attempt repeats it after a failure.
+        // If this fails, a later attempt repeats it.
         _ = try? await self.signOuts.finish(at: self.server, self.options)
     }
 
@@ -108,10 +109,10 @@ extension PushClient {
     /// changed, or if `interval` has passed.
     ///
     /// Otherwise a client's first call asks the server whether the registration still exists, and
-    /// later calls send no request. The server retires a registration whose provider reports that
-    /// it is gone. If a new password, an administrator or a sign-out ends a
-    /// session at the server, its device ends, too; the next session must register it. Call it at
-    /// each start of the app, and after signing in. The limits of
+    /// later calls send no request. The server retires a registration if the provider reports that
+    /// the device is gone. If a new password, an administrator or a sign-out ends a session at the
+    /// server, its device ends, too; the next session must register it. Call this at each start of
+    /// the app, and after signing in. The limits of
     /// ``register(platform:handle:tags:isSandbox:)-(_,String,_,_)`` apply here, too.
     @discardableResult
     public func registerIfNeeded(
@@ -160,7 +161,7 @@ extension PushClient {
             throw PushClientError.signedOut
         } catch {
             try Task.checkCancellation()
-            // The next start asks again.
+            // The next start of the app asks again.
             return false
         }
     }
@@ -189,7 +190,7 @@ extension PushClient {
         do {
             _ = try await self.api.call(APIRequest("DELETE", Paths.registration(id)))
         } catch PushClientError.problem(let problem) where [404, 410].contains(problem.status) {
-            // It is gone already.
+            // The registration is gone already.
         }
         self.records.registration = nil
     }
@@ -234,7 +235,7 @@ extension PushClient {
         return id
     }
 
-    /// The check is needed because the id becomes a part of a path.
+    /// Whether a text can be a registration id, which becomes a part of a path.
     private static func isRegistrationID(_ text: String) -> Bool {
         (1...128).contains(text.utf8.count) && text != "." && text != ".."
             && text.utf8.allSatisfy { $0.isLetterOrDigit || "-_.".utf8.contains($0) }

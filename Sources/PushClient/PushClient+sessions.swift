@@ -28,8 +28,8 @@ extension PushClient {
     /// Exchanges a code of an administrator or of the app's backend for a token, for users without
     /// a password. A code works once.
     ///
-    /// The server's answer decides whose account it is, since a code names none. The client needs
-    /// no credentials: ``Credentials/none(account:)``.
+    /// The server's answer decides whose account it is, since a code names no account. The client
+    /// needs no credentials: ``Credentials/none(account:)``.
     public func signInWithCode(_ code: String) async throws -> Session {
         var request = APIRequest("POST", Paths.enrolment, isRepeatable: false)
         (request.isSignIn, request.isAnonymous) = (true, true)
@@ -67,15 +67,15 @@ extension PushClient {
     /// session. The client stores the data that this needs, encrypted, until the server has done
     /// so.
     ///
-    /// Returns whether the server's own answers for this account confirm that both have ended. If
-    /// not, call ``finishSignOuts(server:options:store:)`` when there is a network. If the token
-    /// is no longer valid, or ``Credentials/tokens(account:id:_:)`` has not given one yet, the
-    /// client asks the app's closure for one. If the app has none, the account's next session ends
-    /// the device when it registers.
+    /// Returns whether the server's own answers for this account confirm that registration and
+    /// session have ended. If not, call ``finishSignOuts(server:options:store:)`` when there is a
+    /// network. If the token is no longer valid, or ``Credentials/tokens(account:id:_:)`` has not
+    /// given one yet, the client asks the app's closure for a token. If the app has none, the
+    /// account's next session ends the device when it registers.
     ///
-    /// On a full disk the client still removes everything, because removing needs no room. If it
-    /// cannot store the sign-out even then, it asks the server once, and returns `false` without
-    /// an answer.
+    /// On a full disk the client still removes everything, because removing needs no free space.
+    /// If it cannot store the sign-out even then, it asks the server once, and returns `false`
+    /// without an answer.
     @discardableResult
     public func signOut() async throws -> Bool {
         let account = self.api.own.id
@@ -90,7 +90,7 @@ extension PushClient {
         return try await BackgroundTime.during("signs out") { try await self.endAtServer(unstored) }
     }
 
-    /// `unstored` is the order if the store could not write it.
+    /// `unstored` is the sign-out order if the store could not write it.
     private func endAtServer(_ unstored: SignOutOrder?) async throws -> Bool {
         try await CallDeadline.within(self.deadline) {
             if let unstored { return await self.signOuts.carryOut(unstored, at: self.server, self.options) }

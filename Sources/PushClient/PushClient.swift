@@ -31,8 +31,8 @@ public struct PushClient: Sendable {
     let server: URL
     let credentials: Credentials
     let options: Options
-    /// The app that requests name. End-to-end payloads are bound to it, so the server must not
-    /// choose one for them.
+    /// The app that requests name. End-to-end payloads are bound to their app, so for them the
+    /// server must not choose it.
     let app: String?
     static let defaultApp = "default"
     /// The query that asks for this device's wrapped keys.

@@ -12,8 +12,8 @@ extension PushClient {
     public enum ServerTrust: Sendable, Hashable {
         /// Trusts the certificates that the system trusts.
         case system
-        /// Trusts only those of the system's chains in which one certificate has one of these
-        /// keys.
+        /// Trusts only certificate chains that the system trusts, and in which one certificate has
+        /// one of these keys.
         ///
         /// Foundation on Linux gives no access to certificates: there, each call throws
         /// `PushClientError.pinningUnavailable` before it sends anything.

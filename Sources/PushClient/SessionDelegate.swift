@@ -206,8 +206,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
                 self.change(task) { $0.isChallenge = true }
             }
             #if canImport(FoundationNetworking)
-                // On Linux no disposition ends the task with its answer, which has arrived: one
-                // never ends it, the others end it with an error.
+                // The answer has arrived, but on Linux no disposition ends the task with it: one
+                // disposition never ends the task, and the others end it with an error.
                 self.finish(task, error: nil)
                 completionHandler(.cancelAuthenticationChallenge, nil)
             #else

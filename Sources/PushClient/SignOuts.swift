@@ -5,7 +5,7 @@ internal import PushAPI
 /// The sign-outs of an account that the server does not know yet.
 struct SignOuts: Sendable {
     private let account: Account
-    /// Provides a token if an order has none, or an invalid one; `nil` without a client of the
+    /// Provides a token for an order that has no valid one; `nil` if there is no client of the
     /// session.
     private let token: (@Sendable (_ refused: String?) async -> String?)?
 
@@ -14,7 +14,8 @@ struct SignOuts: Sendable {
         self.token = token
     }
 
-    /// Ends devices and sessions at a server; returns whether the server has ended them all.
+    /// Ends the devices and sessions of the waiting sign-outs; returns whether the server has
+    /// ended them all.
     func finish(at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var isDone = true
         for order in self.orders(at: Endpoint(server, signatureKeys: [])?.name) {
@@ -39,19 +40,19 @@ struct SignOuts: Sendable {
     // MARK: - Private
 
     private func orders(at server: String?) -> [SignOutOrder] {
-        // Orders that cannot be read now wait.
+        // Sign-out orders that cannot be read now wait.
         ((try? self.account.signOuts()) ?? []).filter { $0.server == server }
     }
 
-    /// Carries out an order that could not be written; returns whether the server has ended its
-    /// device and session.
+    /// Carries out a sign-out order that could not be written; returns whether the server has
+    /// ended the order's device and session.
     func carryOut(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async -> Bool {
         // A later attempt would need the order, which is not stored.
         (try? await self.end(order, at: server, options)) ?? false
     }
 
-    /// Carries out an order and renews its token once. Returns whether the server has ended device
-    /// and session.
+    /// Carries out a sign-out order, and renews its token once. Returns whether the server has
+    /// ended device and session.
     private func finish(_ order: SignOutOrder, at server: URL, _ options: PushClient.Options) async throws -> Bool {
         var (order, refused) = (order, String?.none)
         for _ in 0..<2 {
@@ -104,8 +105,8 @@ struct SignOuts: Sendable {
         }
     }
 
-    /// The device to end; `nil` without a device, or if the current session uses it: the server
-    /// gives one device of one user one id.
+    /// The device to end; `nil` without a device, or if the current session uses it: in all
+    /// sessions of one user, the server gives a device the same id.
     private func registration(of order: SignOutOrder) throws -> String? {
         let current = try PushClientError.storing { try self.account.currentRegistration() }
         return current == order.registration ? nil : order.registration

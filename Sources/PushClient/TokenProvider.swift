@@ -13,7 +13,8 @@ final class TokenProvider: Sendable {
         var waiting: [UUID: CheckedContinuation<Void, any Error>] = [:]
     }
 
-    /// Whether the current task runs inside the app's closure, which would wait for itself.
+    /// Whether the current task runs inside the app's closure. If that asked for a token, it would
+    /// wait for itself.
     @TaskLocal static var isAsking = false
 
     private let provide: @Sendable (String?) async throws -> String
@@ -60,7 +61,7 @@ final class TokenProvider: Sendable {
         defer { self.end(id) }
         return try await withTaskCancellationHandler {
             let token = try await Self.$isAsking.withValue(true) { try await self.provide(last) }
-            // If another call has asked since this one was abandoned, its token is newer.
+            // If another call has asked since this one was abandoned, the other's token is newer.
             self.state.withLock { if $0.asking == id { $0.token = token } }
             return token
         } onCancel: {

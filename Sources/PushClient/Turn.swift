@@ -40,7 +40,7 @@ final class Turn: Sendable {
                 return nil
             }
             var isTurn = false
-            // Waits for both: the turn may have come just when the time ended.
+            // This waits for both tasks, because the turn may have come just when the time ended.
             for await result in group {
                 isTurn = result ?? isTurn
                 group.cancelAll()

@@ -93,7 +93,8 @@ final class TestServerProtocol: URLProtocol {
 
     override func stopLoading() {
         #if canImport(FoundationNetworking)
-            // `wake()` suspends and resumes a task that has not ended.
+            // `wake()` suspends and resumes a task that has not ended, and so causes this call,
+            // too.
             if self.task?.state == .running || self.task?.state == .suspended { return }
         #endif
         if let stream { Self.server(self.request)?.detach(stream) }

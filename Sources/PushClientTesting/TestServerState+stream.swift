@@ -60,7 +60,7 @@ extension TestServerState {
         let device = query.first { $0.name == "device" }?.value
         guard self.streams.isForDevice, let registration = self.registration, device ?? registration == registration
         else { return (Self.problem(.notFound), nil) }
-        // Sends the events again that the client has not confirmed.
+        // The stream begins with the events that the client has not confirmed.
         let last = request.lastEvent.flatMap { Int64($0) } ?? self.streams.announcedUpTo
         let missed = self.items.map(\.id).filter { $0 > last }
         // Events that the network damages are sent again.

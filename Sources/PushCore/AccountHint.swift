@@ -2,12 +2,12 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// Shows a device with several accounts which of them a push is for, and tells nobody else
-/// anything.
+/// Shows a device with several accounts which account a push is for, and reveals nothing to
+/// anybody else.
 ///
-/// It is an HMAC of the notification's id under the registration id, which only the server and the
-/// account's app know. Nobody else can find out whether two pushes are for the same account, or
-/// test a guessed account.
+/// It is an HMAC of the notification's id. Its key is the registration id, which only the server
+/// and the account's app know. Nobody else can find out whether two pushes are for the same
+/// account, or test a guessed account.
 package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
     /// The length of the text.
     package static let length = 11
@@ -19,7 +19,8 @@ package struct AccountHint: Sendable, Hashable, CustomStringConvertible {
         self.description = Base64.url.text(of: Self.code("hint \(notification)", registration).prefix(8))
     }
 
-    /// An account's own form of a collapse id: 32 characters of base64url.
+    /// The collapse id of one account's push, derived from the id `shared`: 32 characters of
+    /// base64url.
     static func collapseID(_ shared: String, of registration: RegistrationID) -> String {
         Base64.url.text(of: self.code("collapse \(shared)", registration).prefix(24))
     }

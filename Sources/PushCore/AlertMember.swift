@@ -1,9 +1,9 @@
 /// A text that a push may show, or that its device may use to handle it, named as in the
 /// configuration.
 package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepresentable {
-    /// The name of the title among the texts of the app.
+    /// The name of the title among the localised texts of the app.
     case titleKey
-    /// The name of the text among the texts of the app.
+    /// The name of the body among the localised texts of the app.
     case bodyKey
     /// The category of actions that the app offers with the push.
     case category
@@ -21,12 +21,12 @@ package enum AlertMember: String, Sendable, CaseIterable, Codable, CodingKeyRepr
 package enum InterruptionLevel: String, Sendable, CaseIterable {
     case passive, active
     case timeSensitive = "time-sensitive"
-    /// Sounds even if the device is silent. Apple allows it to few apps.
+    /// The alert sounds even if the device is silent. Apple allows this level to few apps.
     case critical
 }
 
 extension AlertMember {
-    /// The key under `alerts.allowed` that lists its values.
+    /// The key under `alerts.allowed` that lists the member's allowed values.
     package var listKey: String {
         switch self {
         case .category: "categories"

@@ -1,12 +1,13 @@
 /// The alerts that publishers may choose: the operator's list of values and of templates.
 ///
-/// By default it allows none, so that a push carries no more than its sender's constants.
+/// By default the policy allows no alerts: a push carries only the fixed alert text of its
+/// provider's configuration.
 package struct AlertPolicy: Sendable, Hashable {
     /// The values that a notification may name.
     package var allowed: [AlertMember: Set<String>] = [:]
     /// The largest badge that a notification may set; `nil`: it may set none, not even 0.
     package var largestBadge: Int?
-    /// Whole alerts by name. A notification that names one may have its values, also those that
+    /// Whole alerts by name. A notification may name a template, even one with values that
     /// `allowed` lacks.
     package var templates: [String: PushAlert] = [:]
 

@@ -1,12 +1,12 @@
 internal import Bytes
 
-/// The name of an app that the server sends for, as in the configuration: each has senders of its
-/// own.
+/// The name of an app that the server sends for, as in the configuration: each app has its own
+/// push senders.
 package struct AppName: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The default app, which a sender belongs to if the configuration names no other.
     package static let usual = AppName(known: "default")
 
-    /// The apps of most accounts.
+    /// The default app alone, which is the only app of most accounts.
     package static let usualOnly: Set<AppName> = [.usual]
 
     package let description: String

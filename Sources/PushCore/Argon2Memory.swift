@@ -3,8 +3,9 @@ internal import Synchronization
 
 /// The working memory of Argon2, reused from one hash to the next.
 ///
-/// There are never more blocks than hashes ran at the same time. With malloc, each thread that has
-/// ever hashed can keep a block in an arena of its own. Argon2 zeroes a block before it frees it.
+/// There are never more blocks than the most hashes that have run at the same time. With malloc,
+/// each thread that has ever hashed could keep a block in its own arena. Argon2 zeroes a block
+/// before it frees it.
 enum Argon2Memory {
     private struct Block: Sendable {
         let address: UInt
@@ -17,7 +18,8 @@ enum Argon2Memory {
     static func take(_ size: Int) -> UnsafeMutablePointer<UInt8>? {
         let (found, others) = Self.idle.withLock { idle -> (Block?, [Block]) in
             if let index = idle.lastIndex(where: { $0.size == size }) { return (idle.remove(at: index), []) }
-            // Otherwise, blocks of another size would stay allocated in addition to the new one.
+            // Blocks of another size are freed: otherwise they would stay allocated in addition to
+            // the new one.
             defer { idle = [] }
             return (nil, idle)
         }
@@ -31,6 +33,6 @@ enum Argon2Memory {
         Self.idle.withLock { $0.append(Block(address: UInt(bitPattern: memory), size: size)) }
     }
 
-    /// Blocks that are not in use.
+    /// The number of blocks that are not in use.
     static var idleCount: Int { Self.idle.withLock { $0.count } }
 }

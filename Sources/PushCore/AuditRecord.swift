@@ -1,24 +1,24 @@
 package import Foundation
 
-/// An action in the audit: never a payload, a password or a token.
+/// An entry of the audit log. It never has a payload, a password or a token.
 package struct AuditRecord: Sendable, Hashable {
     package enum Action: String, Sendable, CaseIterable {
         case beginSession = "session.begin"
         case addUser = "user.add"
         case changeUser = "user.change"
         case deleteUser = "user.delete"
-        /// An operator has got all data of a user.
+        /// An operator has exported all data of a user.
         case exportUser = "user.export"
         /// Tags were given to a user, or taken away.
         case setTags = "user.tags"
-        /// A code was made that gives a device of the user a token, once.
+        /// A one-time code was made that gives a device of the user a token.
         case enrol = "user.enrol"
         case addToken = "token.add"
-        /// Also the end of a session by its user.
+        /// A token was revoked, or a user has ended a session.
         case revokeToken = "token.revoke"
         case registerDevice = "device.register"
-        /// A user has requested a handle that can be guessed; it is registered once it is
-        /// confirmed.
+        /// A user has asked to register a handle that others can guess. The server registers it
+        /// once the user has confirmed it.
         case claimDevice = "device.claim"
         /// A registration ended because another account, the actor, has registered its handle.
         case moveDevice = "device.move"
@@ -31,13 +31,15 @@ package struct AuditRecord: Sendable, Hashable {
         case confirm = "notification.confirm"
         case dismiss = "notification.dismiss"
         case recall = "notification.recall"
-        /// The sender or an administrator cancelled a single push, or had it sent at once.
+        /// The notification's sender or an administrator cancelled a single push.
         case cancelPush = "notification.cancel"
+        /// The notification's sender or an administrator had a single push sent at once.
         case retryPush = "notification.retry"
         /// The server read another keyring at the operator's command.
         case changeKeys = "keys.change"
-        /// A command had the server add a data key to the keyring's file, or remove one from it.
+        /// At an operator's command, the server added a data key to the keyring's file.
         case rotateKeys = "keys.rotate"
+        /// At an operator's command, the server removed a data key from the keyring's file.
         case removeKey = "keys.remove"
         /// The server wrote a copy of the database to a file.
         case backUp = "database.backup"
@@ -49,8 +51,8 @@ package struct AuditRecord: Sendable, Hashable {
     package struct Actor: Sendable, Hashable {
         /// The user; `nil` for the operator at the command line.
         package let name: Username?
-        /// The token that the actor presented; `nil` if it presented the user's password, or an
-        /// equivalent.
+        /// The token that the actor presented; `nil` for other credentials, such as the user's
+        /// password.
         package let token: TokenPrefix?
         /// The client's numeric address, `unix` or `unknown`.
         package let client: String
@@ -64,7 +66,7 @@ package struct AuditRecord: Sendable, Hashable {
             self.request = request
         }
 
-        /// The operator at the command line, or by a signal.
+        /// An operator who has used the command line or sent a signal.
         package static let commandLine = Actor(name: nil, token: nil, client: "unknown", request: "")
     }
 
@@ -89,7 +91,7 @@ package struct AuditRecord: Sendable, Hashable {
         AuditRecord(action, of: subject, detail: detail, by: self.actor, at: self.at)
     }
 
-    /// The record of an operator's action, at the command line or by a signal.
+    /// The record of an action that an operator has requested at the command line or by a signal.
     package init(_ action: Action, of subject: String, detail: String = "", at: Date) {
         self.init(action, of: subject, detail: detail, by: .commandLine, at: at)
     }

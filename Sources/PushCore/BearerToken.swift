@@ -7,8 +7,8 @@ internal import Bytes
 /// prefix and the checksum let scanners recognise a token that was published by accident, and let
 /// the server refuse a malformed one without a database lookup.
 package struct BearerToken: Sendable {
-    /// The shortest and the longest lifetime: at most a year, since a token should not outlive the
-    /// people who know of it.
+    /// The shortest and the longest lifetime: at most a year, since the people who know of a token
+    /// may leave.
     package static let lifetime = Duration.seconds(1)...Duration.seconds(31_536_000)
 
     fileprivate static let start = "spt_"

@@ -1,9 +1,10 @@
-/// The blame for a device that a provider does not know: the device's, or the server's.
+/// The party at fault if a provider does not know a device: the device or the server.
 package enum Blame: Sendable, Hashable {
-    /// The device is to blame: others are accepted.
+    /// The device is at fault, since the provider accepts pushes to others.
     case device
-    /// The server is to blame: the devices of several users are refused, and none is accepted.
+    /// The server is at fault: the provider refuses the devices of several users, and accepts
+    /// none.
     case us
-    /// No answer shows yet who is to blame.
+    /// No answer shows yet who is at fault.
     case unclear
 }

@@ -26,10 +26,11 @@ package struct BlindIndex: Sendable {
 
     package func hash(_ handle: DeviceHandle) -> Data { Self.hash(handle.value, self.handles) }
 
-    /// A keyed hash that is equal for each claim of one user to a handle. It reveals neither who
-    /// registered the handle nor who else claims it.
+    /// A keyed hash for a claim: a user's request to register a handle, which the user has not
+    /// confirmed. All claims of one user to one handle of a platform have the same hash. The hash
+    /// reveals neither who registered the handle nor who else claims it.
     package func hash(_ handle: DeviceHandle, on platform: Platform, claimedBy user: Int64) -> Data {
-        // Neither a number nor a handle contains a blank.
+        // Neither a number nor a handle contains a blank, so the text is unambiguous.
         Self.hash("\(user) \(handle.value) \(platform)", self.claims)
     }
 

@@ -1,9 +1,9 @@
 extension Collection<String> {
-    /// The probable intention of a misspelt name: a name that differs in at most two letters, for
-    /// short names in one.
+    /// The name in the collection that a misspelt name probably means. It differs in at most two
+    /// letters, or in one if the misspelt name is short.
     ///
-    /// `nil` if there is none. The time grows with the product of both lengths, so limit a name
-    /// from outside first.
+    /// `nil` if no name is so close. The time grows with the product of both names' lengths, so
+    /// limit the length of a name from outside first.
     package func nearest(to name: String) -> String? {
         let limit = name.utf8.count <= 4 ? 1 : 2
         let found = self.map { (name: $0, distance: $0.distance(to: name)) }.min { $0.distance < $1.distance }

@@ -9,9 +9,10 @@ enum CommonPasswords {
             .flatMap { $0.split(separator: UInt8(ascii: " ")) }
     }
 
-    /// Whether it is one of them; `password` is in lower case.
+    /// Whether the list has `password`, which must be in lower case.
     ///
-    /// Scans the list from its beginning, which takes a moment; passwords are seldom set.
+    /// The search reads the list from its beginning. This takes a moment, but passwords are seldom
+    /// set.
     static func contains(_ password: String) -> Bool {
         Self.all.contains { $0.elementsEqual(password.utf8) }
     }

@@ -13,7 +13,7 @@ package struct ConfirmationCode: Sendable, Hashable, CustomStringConvertible, Cu
     /// The code itself, for the push.
     package let exposed: String
 
-    /// Whether a text is the code; the duration does not depend on the place of a difference.
+    /// Whether a text is the code; the comparison takes the same time wherever the texts differ.
     package func matches(_ text: String) -> Bool {
         SHA256.hash(data: Data(self.exposed.utf8)) == SHA256.hash(data: Data(text.utf8))
     }
@@ -30,8 +30,8 @@ package struct ConfirmationCodes: Sendable {
         self.hash = KeyedHash(key: secret.derive("confirmation code"))
     }
 
-    /// The code that a notification carries to a claimed handle; `seed` is the notification's
-    /// random seed.
+    /// The code that a notification carries to a handle that its user must confirm. `seed` is the
+    /// notification's random seed, and `claim` the keyed hash of the user and the handle.
     package func code(of notification: Int64, seed: Int64, claim: Data) -> ConfirmationCode {
         let code = self.hash.code { hash in
             withUnsafeBytes(of: (notification.bigEndian, seed.bigEndian)) { hash.update(bufferPointer: $0) }

@@ -17,7 +17,8 @@ package struct CredentialExpiry: Sendable, Hashable {
     /// The time before the end in which the credential is worth a warning: thirty days, or a
     /// quarter of a shorter lifetime.
     ///
-    /// Common clients renew a certificate in its last third, so a quarter means that this failed.
+    /// Common clients renew a certificate when a third of its lifetime is left. If only a quarter
+    /// is left, the renewal has failed.
     package var noticePeriod: TimeInterval {
         min(30 * 86_400, self.lifetime.map { $0 / 4 } ?? .infinity)
     }

@@ -2,13 +2,14 @@ internal import Bytes
 internal import Cryptography
 package import Foundation
 
-/// The secret that derives the keys of a day and of all later days, and of no day before.
+/// The secret that derives the keys of a day and of all later days, but of no earlier day.
 ///
 /// The secret of each day is a one-way function of the secret of the day before (HKDF-SHA-256, RFC
-/// 5869). A holder that forgets the secret of a day and keeps the next one's has destroyed that
-/// day's key. All holders of the same chain derive the same keys without communication.
+/// 5869). A holder that forgets a day's secret and keeps the next day's secret has destroyed the
+/// key of the first of these days. All holders of the same chain derive the same keys without
+/// communication.
 package struct DayChain: Sendable, Equatable {
-    /// The first day whose key it has.
+    /// The first day whose key the chain has.
     package let day: Day
     private let secret: SymmetricKey
 
@@ -16,7 +17,7 @@ package struct DayChain: Sendable, Equatable {
         (self.day, self.secret) = (day, secret)
     }
 
-    /// A new chain from a random secret, which begins with that day.
+    /// A new chain from a random secret, which begins with `day`.
     package init(from day: Day) {
         self.init(day: day, secret: SymmetricKey(size: .bits256))
     }
@@ -42,7 +43,7 @@ package struct DayChain: Sendable, Equatable {
             """
     }
 
-    /// The chain without the keys of the days before `day`; the same if it begins later.
+    /// The chain without the keys of the days before `day`; the same chain if it begins later.
     package func advanced(to day: Day) -> DayChain {
         var chain = self
         while chain.day < day { chain = chain.next }
@@ -54,11 +55,11 @@ package struct DayChain: Sendable, Equatable {
         DayChain(day: self.day.next, secret: self.derive("sealpost next day"))
     }
 
-    /// The key of its first day.
+    /// The key of the chain's first day.
     var key: SymmetricKey { self.derive("sealpost day key") }
 
     /// A value that identifies the chain on that day without revealing its secret; `nil` for a day
-    /// before its first.
+    /// before the chain's first day.
     package func checkValue(of day: Day) -> Data? {
         guard day >= self.day else { return nil }
         return self.advanced(to: day).derive("sealpost day check", count: 16).withUnsafeBytes { Data($0) }

@@ -2,11 +2,10 @@ internal import Cryptography
 package import Foundation
 internal import Synchronization
 
-/// The keys of today and of later days. Each encrypts values that nobody needs to read after its
-/// day.
+/// The keys of today and of later days. The key of a day encrypts values that nobody needs to read
+/// after that day.
 ///
-/// They come from a `DayChain` that every server that shares the store has. Any thread may use
-/// them.
+/// All servers that share the store derive them from the same `DayChain`. Any thread may use them.
 package final class DayKeys: Sendable {
     /// The largest number of days ahead of the chain's first day for which keys are derived: no
     /// payload lives that long.
@@ -14,8 +13,8 @@ package final class DayKeys: Sendable {
 
     private struct State {
         var chain: DayChain
-        /// The keys of the chain's first day and of the following days, as far as they were
-        /// needed.
+        /// The keys of the chain's first day and of the following days, up to the last day whose
+        /// key was needed.
         var keys: [SymmetricKey] = []
         /// The chain that begins with the first day whose key is not derived yet.
         var rest: DayChain
@@ -38,7 +37,7 @@ package final class DayKeys: Sendable {
     /// Whether day keys encrypt new values.
     package var isSealing: Bool { self.state.withLock { $0.isSealing } }
 
-    /// Encrypts with day keys from now on.
+    /// Makes day keys encrypt new values from now on.
     package func beginSealing() {
         self.state.withLock { $0.isSealing = true }
     }
@@ -54,7 +53,7 @@ package final class DayKeys: Sendable {
         }
     }
 
-    /// The key of a day; `nil` if it was destroyed, or if the day is too far away.
+    /// The key of a day; `nil` if it was destroyed, or if the day is too far in the future.
     func key(of day: Day) -> SymmetricKey? {
         self.state.withLock { state in
             let first = state.chain.day
@@ -73,9 +72,9 @@ package final class DayKeys: Sendable {
 package struct SealedUntil: Sendable, Hashable {
     package let day: Day
 
-    /// A read-once payload is encrypted for a day at a time, and again each day until it is taken:
-    /// so its bytes are unreadable soon after it was taken. Other values are encrypted until they
-    /// expire.
+    /// A read-once payload uses the key of the next day at most, and is encrypted again each day
+    /// until its recipient has taken it. So its bytes become unreadable soon after that. Other
+    /// values use the key of the day on which they expire.
     package init(expiresAt: Date, isReadOnce: Bool, now: Date) {
         let expiry = Day(of: expiresAt)
         self.day = isReadOnce ? min(expiry, Day(of: now).next) : expiry

@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The state of one push to one device, and the settlement of each outcome. It only decides.
+/// The state of one push to one device. It only decides what each outcome means for the push; the
+/// callers act.
 package struct DeliveryState: Sendable, Hashable {
     /// The number of attempts, the running one included.
     package let attempts: Int
@@ -14,16 +15,17 @@ package struct DeliveryState: Sendable, Hashable {
     /// The first delay; each later one is twice as long, up to `longestWait`.
     package static let firstWait: TimeInterval = 1
     package static let longestWait: TimeInterval = 900
-    /// The delay after a refusal that an operator must fix, of devices of one kind.
+    /// The delay after the provider has refused all devices of one kind, which an operator must
+    /// fix.
     private static let waitForKind = Duration.seconds(300)
-    /// The largest share by which a provider's requested delay is lengthened.
+    /// The server lengthens a delay that a provider asks for by at most this share.
     package static let longestSpread = 0.25
 
     package func isExpired(now: Date) -> Bool {
         now >= self.expiresAt
     }
 
-    /// The settlement of an attempt with that outcome.
+    /// The result to store for an attempt with this outcome.
     ///
     /// - Parameters:
     ///   - blame: The blame for a device that the provider does not know.
@@ -38,22 +40,23 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceUnknown(let reason)) where blame == .device,
             .failure(.deviceGone(let reason, _)) where blame != .us:
             return .failed(reason: reason)
-        // One retry: a front end of the provider that answers for a moment must not cost a push.
+        // The push fails only after one retry: a front end of the provider may have given this
+        // answer for a moment by mistake.
         case .failure(.deviceNotFound(let reason)) where blame == .device && self.attempts > 1:
             return .failed(reason: reason)
         case .failure(.credentialRefused(let reason)):
-            // The next answer shows whether the lane pauses.
+            // Only the next answer shows whether the lane must pause.
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
         case .failure(.misconfigured(let reason)), .failure(.credentialExpired(let reason)),
             .failure(.deviceNotFound(let reason)),
             .failure(.deviceUnknown(let reason)), .failure(.deviceGone(let reason, _)):
-            // As far as is known, the push is not at fault: it is sent once its sender works
-            // again.
+            // As far as is known, the push is not at fault. It is sent once the provider accepts
+            // this server's pushes again.
             return self.retry(reason, atLeast: .seconds(Int64(SenderHealth.firstPause)), now: now, jitter: jitter)
         case .failure(.kindRefused(let reason)):
             return self.retry(reason, atLeast: Self.spread(Self.waitForKind, jitter), now: now, jitter: jitter)
         case .failure(.offline(let reason)):
-            // The push is not retried until the device connects, which makes it due.
+            // The push is not retried until the device connects, which makes the push due.
             return .away(reason: reason)
         case .failure(.unavailable(let reason, _, sparesFirst: true)) where self.attempts <= 1:
             return self.retry(reason, atLeast: .zero, now: now, jitter: jitter)
@@ -62,14 +65,14 @@ package struct DeliveryState: Sendable, Hashable {
         case .failure(.deviceBusy(let reason, let retryAfter)):
             return self.retry(reason, atLeast: Self.spread(retryAfter, jitter), now: now, jitter: jitter)
         case .failure(.overloaded(let reason, let retryAfter)):
-            // The lane pauses as long, and begins again with one push.
+            // The lane pauses for the same time, and begins again with one push.
             return self.retry(reason, atLeast: retryAfter, now: now, jitter: jitter)
         }
     }
 
-    /// The settlement of an attempt to send a look, in place of `settlement`. It is retried
-    /// little, since the next change tells of this one, too. A device that is away syncs when it
-    /// connects.
+    /// The result to store for a look, a silent push that makes a device sync; `settlement` is
+    /// that of other pushes. A look is retried only a few times, since the next change causes
+    /// another look. A device that is not connected syncs when it connects.
     package func settlementOfLook(_ settlement: Settlement) -> Settlement {
         switch settlement {
         case .away: .expired
@@ -80,8 +83,8 @@ package struct DeliveryState: Sendable, Hashable {
 
     private static let attemptsOfLook = 3
 
-    /// Lengthens a delay that a provider asks for: it asks the same of many pushes, and they must
-    /// not retry at once.
+    /// Lengthens a delay that a provider asks for. Many pushes get the same delay, and must not
+    /// all be retried at the same moment.
     private static func spread(_ wait: Duration, _ jitter: Double) -> Duration {
         wait + wait * (Self.longestSpread * jitter)
     }

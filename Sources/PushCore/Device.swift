@@ -5,7 +5,7 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
     package let name: String
     package let app: AppName
 
-    /// Accepts a name as the client wrote it; `gcm` is `fcm` under its old name.
+    /// Takes the name that a client wrote; `gcm` is the old name of `fcm`.
     package init(_ name: String, of app: AppName = .usual) {
         self.name = name == "gcm" ? "fcm" : name
         self.app = app
@@ -21,9 +21,8 @@ package struct Platform: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The name among the platforms of all apps, in the database, in logs and in metrics: `apns`,
-    /// or with the app before it, `bank:apns`, unless that is the default app. No name has a
-    /// colon.
+    /// The name among the platforms of all apps, in the database, in logs and in metrics: `apns`
+    /// for the default app, and `bank:apns` for the app `bank`. Neither part contains a colon.
     package var description: String {
         self.app == .usual ? self.name : "\(self.app):\(self.name)"
     }
@@ -35,8 +34,8 @@ package struct DeviceHandle: Sendable, Hashable {
 
     package let value: String
 
-    /// `nil` if it is empty, too long, or has blanks or control characters, which no provider's
-    /// addresses have.
+    /// `nil` if the text is empty, too long, or has blanks or control characters, which no
+    /// provider's addresses have.
     package init?(_ text: String) {
         let bytes = text.utf8
         guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(\.isVisible) else {
@@ -46,13 +45,14 @@ package struct DeviceHandle: Sendable, Hashable {
         self.value = bytes.allSatisfy(\.isHexDigit) ? text.lowercased() : text
     }
 
-    /// Enough for users to distinguish their own devices, too little to send to one.
+    /// The ends of the handle: enough for users to distinguish their own devices, but too little
+    /// to send a push to one.
     package var masked: String {
         self.value.count <= 12 ? "…" : "\(self.value.prefix(4))…\(self.value.suffix(4))"
     }
 }
 
-/// Identifies one registration of a device; clients put it into a path unescaped.
+/// Identifies one registration of a device; clients put it into a URL's path without escaping it.
 package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -75,6 +75,6 @@ package struct RegistrationID: Sendable, Hashable, CustomStringConvertible {
         return id
     }
 
-    /// Whether it has the form of the ids that `random` makes.
+    /// Whether the id has the form of those that `random` makes.
     package var isRandom: Bool { self.description.utf8.count == 32 && self.description.utf8.allSatisfy(\.isHexDigit) }
 }

@@ -2,12 +2,12 @@ internal import Bytes
 internal import Cryptography
 internal import Foundation
 
-/// The text of a device's public keys (`docs/end-to-end.md`). The server vouches for none: it only
-/// refuses a text that no sender could use.
+/// The text of a device's public keys (`docs/end-to-end.md`). The server does not check whose keys
+/// these are: it only refuses a text that no sender could use.
 package enum DeviceKeyText {
-    /// The longest text, with eight approvals and room for longer keys.
+    /// The length of the longest text, which has room for eight approvals and for longer keys.
     package static let maximumLength = 2048
-    /// A device key's id and a signature in base64url.
+    /// The length of an approval: a device key's id and a signature in base64url.
     private static let approvalLength = EndToEndPayload.idLength + 86
 
     /// The reason why no sender can use the text; `nil` if it is a device key.
@@ -25,12 +25,12 @@ package enum DeviceKeyText {
             return
                 "does not have the form sealpost-key.1.ACCOUNT.SIGNING.AGREEMENT.TIME.OWN.APPROVALS with at most \(self.maximumLength) characters"
         }
-        // The reason of a failure is the same for both keys.
+        // The thrown error is not needed, since the reason to return is the same for both keys.
         guard let key = try? P256.Signing.PublicKey(x963Representation: signing),
             (try? P256.Signing.PublicKey(x963Representation: agreement)) != nil
         else { return "has a public key that is not a point on the curve P-256" }
         let body = text.utf8[..<parts[5].endIndex]
-        // A signature of the right length can be read.
+        // This initializer throws only for a wrong length, which was refused above.
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: own),
             key.isValidSignature(signature, for: Array("sealpost-own\n".utf8) + body)
         else { return "has a wrong signature in the place of OWN" }

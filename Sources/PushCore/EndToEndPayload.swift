@@ -1,14 +1,15 @@
 internal import Bytes
 
-/// The form of an end-to-end payload (`docs/end-to-end.md`). The server cannot read it, and only
-/// cuts its wrapped keys: each device gets its own.
+/// The form of an end-to-end payload (`docs/end-to-end.md`). The server cannot decrypt it. It only
+/// removes wrapped keys, so that each device gets only its own.
 package enum EndToEndPayload {
     /// The largest number of devices that a payload can be for.
     package static let maximumDevices = 1000
-    /// The characters of an id: of a device key, a sender or a message.
+    /// The number of characters of an id, which a device key, a sender or a message has.
     package static let idLength = 22
 
-    /// The id of a device key, if a request's parameter is one; no other text has a wrapped key.
+    /// The id of a device key, if a request's parameter is one; `nil` for any other text, since no
+    /// wrapped key has such an id.
     package static func deviceKey(_ text: String?) -> [UInt8]? {
         guard let text, text.utf8.count == Self.idLength, text.utf8.allSatisfy(Self.isBase64URL) else { return nil }
         return Array(text.utf8)
@@ -16,18 +17,19 @@ package enum EndToEndPayload {
 
     /// The first bytes of JSON text that claims to be an end-to-end payload.
     package static let start = Array(#""sealpost-e2e."#.utf8)
-    /// A device key's id with 97 bytes in base64url: the encapsulated and the wrapped key.
+    /// The length of an entry: a device key's id, and 97 bytes in base64url with the encapsulated
+    /// and the wrapped key.
     private static let entryLength = Self.idLength + 130
 
     /// Whether JSON text claims to be an end-to-end payload.
     package static func isClaimed(by text: [UInt8], from start: Int = 0) -> Bool {
-        // A fetch calls it for each payload, and a slice would count references.
+        // This uses no slice, which would count references: every fetch calls it for each payload.
         guard start >= 0, text.count - start >= Self.start.count else { return false }
         return Self.start.indices.allSatisfy { text[start + $0] == Self.start[$0] }
     }
 
-    /// The length that one device gets of a payload that claims to be one; `nil` if its form is
-    /// wrong.
+    /// The length of an end-to-end payload as one device gets it; `nil` if the form of the payload
+    /// is wrong.
     package static func lengthForOneDevice(_ payload: [UInt8]) -> Int? {
         guard payload.last == UInt8(ascii: "\""), let keys = payload.withUnsafeBytes({ Self.keys(in: $0, from: 0) }),
             keys.upperBound == payload.count - 1, (1...Self.maximumDevices).contains(keys.count / Self.entryLength)
@@ -44,8 +46,8 @@ package enum EndToEndPayload {
         return payload.count - keys.count + Self.entryLength
     }
 
-    /// Whether a payload has the wrapped key of the device key with the id `device`, or needs
-    /// none.
+    /// Whether a payload has the wrapped key of the device key with the id `device`, or is not
+    /// encrypted end to end.
     package static func isReadable(_ text: [UInt8], from start: Int = 0, by device: [UInt8]?) -> Bool {
         text.withUnsafeBytes { bytes in
             guard let keys = Self.keys(in: bytes, from: start) else { return true }
@@ -66,13 +68,14 @@ package enum EndToEndPayload {
         text.removeSubrange(before)
     }
 
-    /// The entries of a payload that begins at `start`, if it is an end-to-end payload.
+    /// The range of the entries of a payload that begins at `start`, if it is an end-to-end
+    /// payload.
     private static func keys(in bytes: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
         guard start >= 0, start <= bytes.count, bytes[start...].starts(with: Self.start),
             let end = bytes[(start + 1)...].firstIndex(of: UInt8(ascii: "\"")),
             let dot = bytes[start..<end].lastIndex(of: UInt8(ascii: ".")),
             (end - dot - 1).isMultiple(of: Self.entryLength),
-            // A text of an earlier server may have other characters.
+            // A text that an earlier version has stored may have other characters.
             bytes[(dot + 1)..<end].allSatisfy(Self.isBase64URL)
         else { return nil }
         return dot + 1..<end

@@ -9,7 +9,7 @@ package protocol EventSender: Sendable {
 
 /// A message with events.
 package struct EventBatch: Sendable, Hashable {
-    /// The same id each time that exactly these events are sent.
+    /// The id of the message, which is the same whenever exactly these events are sent again.
     package let id: String
     package let body: [UInt8]
 

@@ -36,8 +36,8 @@ extension HandleRule {
 /// The form in which clients write the handles of a platform.
 package enum HandleForm: Sendable {
     case text
-    /// A JSON object, or its text. An object has many spellings; `canonical` returns the one to
-    /// compare.
+    /// A JSON object, or its text. An object has many spellings; `canonical` returns the one that
+    /// the server compares.
     case object(canonical: @Sendable (String) throws(HandleFlaw) -> DeviceHandle)
     /// Clients send no handle: the registration id is the handle of a device with an event stream.
     case registrationID

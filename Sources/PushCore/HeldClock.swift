@@ -54,7 +54,7 @@ package final class HeldClock: Sendable {
     private let boot: String
     private let wall: @Sendable () -> Date
     private let uptime: @Sendable () -> TimeInterval
-    // A mutex, since each request reads the time.
+    // This is a mutex and not an actor, since each request reads the time.
     private let state: Mutex<State>
 
     /// A clock that continues from `mark`; without a mark, it trusts the first reading.
@@ -86,11 +86,11 @@ package final class HeldClock: Sendable {
         return error > 0 ? error : nil
     }
 
-    /// How many seconds the machine's clock is behind a trusted time; `nil` up to the longest
-    /// step.
+    /// How many seconds the machine's clock is behind a trusted time; `nil` if it is behind by at
+    /// most `longestStep`.
     ///
-    /// That time was wrong, or the clock is. Until `accept()` the clock may jump ahead as far as
-    /// that time.
+    /// Either the trusted time was wrong, or the clock is wrong now. Until `accept()` is called,
+    /// the clock may jump ahead up to the trusted time.
     package var behind: TimeInterval? {
         let error = self.read { $0.error($1, $2) }
         return error < 0 ? -error : nil
@@ -101,8 +101,8 @@ package final class HeldClock: Sendable {
         self.read { $0.accept($1, $2) }
     }
 
-    /// The present moment, for `init(after:)`: of the machine's clock, or of the reference that
-    /// contradicts it.
+    /// The present moment, for `init(after:)`. Its time is that of the machine's clock, or of the
+    /// reference if the clock is too far behind it.
     package var mark: Mark {
         self.read { state, wall, uptime in
             state.mark(wall, uptime, boot: self.boot)
@@ -123,8 +123,8 @@ extension HeldClock {
         private var offset: TimeInterval
         /// The same difference at the last trusted reading.
         private var accepted: TimeInterval
-        /// The lowest difference since the reference was chosen. Without it, steps just before and
-        /// after that moment would add up.
+        /// The lowest difference since the reference was chosen. Without this value, a step just
+        /// before that moment and a step just after it would add up.
         private var lowest: TimeInterval
         /// How far a reading may be ahead of the reference.
         private var limit = HeldClock.longestStep

@@ -13,7 +13,7 @@ package struct IndexSecret: Sendable {
         self.key = SymmetricKey(size: .bits256)
     }
 
-    /// `nil` unless it is 32 bytes long.
+    /// `nil` unless there are 32 bytes.
     package init?(bytes: Data) {
         guard bytes.count == 32 else { return nil }
         self.key = SymmetricKey(data: bytes)
@@ -22,7 +22,8 @@ package struct IndexSecret: Sendable {
     /// The 32 bytes, for encryption.
     package var bytes: Data { self.key.withUnsafeBytes { Data($0) } }
 
-    /// The key for one purpose, which reveals nothing about the keys for others: HKDF, RFC 5869.
+    /// The key for one purpose, which reveals nothing about the keys for other purposes: HKDF, RFC
+    /// 5869.
     package func derive(_ purpose: String) -> SymmetricKey {
         HKDF<SHA256>.deriveKey(
             inputKeyMaterial: self.key,

@@ -46,7 +46,7 @@ package enum KeyText {
         return (before + self.randomLine(number: greatest + 1) + after, greatest + 1)
     }
 
-    /// The text without the key of that number; `inUse` is the error if it is the first.
+    /// The text without the key of that number; `inUse` is the error if that key is the first.
     package static func removingKey(
         _ number: UInt32,
         from text: String,

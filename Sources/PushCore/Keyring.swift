@@ -48,7 +48,7 @@ package struct Keyring: NumberedKeys, Equatable {
         self.derived(from: number, "sealpost check value", 16)?.withUnsafeBytes { Data($0) }
     }
 
-    /// The key of the hash of a backup; `nil` if there is no key of that number.
+    /// The key for the keyed hash of a backup; `nil` if there is no key of that number.
     package func backupKey(of number: UInt32) -> SymmetricKey? {
         self.derived(from: number, "sealpost backup", 32)
     }

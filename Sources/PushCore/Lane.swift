@@ -16,16 +16,17 @@ package struct Lane: Sendable, Hashable, CustomStringConvertible {
         self.description = text
     }
 
-    /// The end of the names of lanes of looks.
+    /// The end of the names of lanes of looks. A look is a push that shows nothing and makes a
+    /// device sync.
     package static let lookSuffix = "/look"
 
-    /// The lane of looks at the devices of this lane: pushes that show nothing and tell a device
-    /// to sync.
+    /// The lane of the looks that are sent to the devices of this lane.
     package var ofLooks: Lane { self.isOfLooks ? self : Lane(stored: self.description + Self.lookSuffix) }
 
     package var isOfLooks: Bool { self.description.hasSuffix(Self.lookSuffix) }
 
-    /// The lane that devices have: of a lane of looks, the lane of its devices.
+    /// The lane that the store records for the devices: this lane, or for a lane of looks the lane
+    /// without its suffix.
     package var ofDevices: Lane {
         self.isOfLooks ? Lane(stored: String(self.description.dropLast(Self.lookSuffix.count))) : self
     }

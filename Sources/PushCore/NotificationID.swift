@@ -1,6 +1,6 @@
 /// The number that a push carries; the device fetches the payload by it.
 ///
-/// Positive and random; its width is the server's choice.
+/// Positive and random; the server chooses how many bits it has.
 package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: Int64
 

@@ -13,7 +13,7 @@ package struct Pacer: Sendable {
     private var times: [Date]
     private var next = 0
     private var span: TimeInterval
-    /// Calls a second of all senders together.
+    /// The calls a second that all servers together may make.
     private let rate: Int
     /// When the rate began to rise; `nil` at its full height.
     private var riseBegan: Date?
@@ -26,8 +26,8 @@ package struct Pacer: Sendable {
         self.rate = max(1, rate)
     }
 
-    /// Uses an equal part of the rate from now on, since this many senders share it. The last
-    /// calls still count.
+    /// Uses an equal part of the rate from now on, since this many servers share it. Earlier calls
+    /// still count.
     package mutating func share(among senders: Int) {
         let senders = max(1, senders)
         let count = max(1, self.rate / senders / 10)
@@ -52,7 +52,8 @@ package struct Pacer: Sendable {
         return nil
     }
 
-    /// Begins a rise: the calls that gathered in a pause must not come all at once.
+    /// Makes the rate begin to rise: the pushes that waited during a pause must not all be sent at
+    /// once.
     package mutating func beginRise(now: Date) {
         self.riseBegan = now
     }
@@ -61,7 +62,7 @@ package struct Pacer: Sendable {
     private mutating func share(_ now: Date) -> Double {
         guard let riseBegan else { return 1 }
         let share = Self.least + (1 - Self.least) * now.timeIntervalSince(riseBegan) / Self.rise
-        // The share is below its minimum because the clock was set back.
+        // The rise is over, or the clock was set back: then the share is below its minimum.
         guard (Self.least..<1).contains(share) else {
             self.riseBegan = nil
             return 1

@@ -9,8 +9,8 @@ package struct PasswordHash: Sendable, Hashable {
     /// The longest password, in bytes of UTF-8.
     package static let maximumLength = 256
 
-    /// The shortest password, in Unicode scalars: three letters are no stronger for having eight
-    /// bytes.
+    /// The shortest password, in Unicode scalars: three letters that take eight bytes are no
+    /// stronger than three ASCII letters.
     fileprivate static let minimumCharacters = 8
 
     private static let saltLength = 16
@@ -138,7 +138,7 @@ package struct PasswordHash: Sendable, Hashable {
                     context.m_cost = UInt32(parameters.memory)
                     context.t_cost = UInt32(parameters.passes)
                     context.lanes = UInt32(parameters.lanes)
-                    // The lanes change the result, the threads do not.
+                    // The number of lanes changes the result; the number of threads does not.
                     context.threads = 1
                     context.version = UInt32(ARGON2_VERSION_13.rawValue)
                     context.allocate_cbk = { memory, size in
@@ -161,7 +161,7 @@ package enum PasswordError: Error, Hashable, CustomStringConvertible {
     case controlCharacter
     /// The password is in `CommonPasswords`.
     case tooCommon
-    /// The user's own name.
+    /// The password is the user's own name.
     case name
     case failed(code: Int32)
 

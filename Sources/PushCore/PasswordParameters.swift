@@ -9,8 +9,8 @@ package struct PasswordParameters: Sendable, Hashable, CustomStringConvertible {
     /// OWASP's minimum parameters: 19 MiB, two passes, one lane.
     package static let usual = PasswordParameters()
 
-    /// Equally strong minima for one lane or more (OWASP, Password Storage Cheat Sheet): KiB and
-    /// passes.
+    /// The least allowed pairs of memory in KiB and passes, for any number of lanes. All pairs are
+    /// equally strong (OWASP, Password Storage Cheat Sheet).
     private static let minima = [(47_104, 1), (19_456, 2), (12_288, 3), (9216, 4), (7168, 5)]
 
     /// KiB.

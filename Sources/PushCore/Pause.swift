@@ -54,8 +54,8 @@ package enum HealthEvent: Sendable, Hashable {
     /// Devices of a kind, such as all of Apple's, are refused, because a key for them is missing
     /// or wrong.
     case kindRefused(reason: String)
-    /// The provider calls the devices of many users in a row gone, and has accepted no push: the
-    /// devices stay until it accepts one.
+    /// The provider reports the devices of many users in a row as gone, and has accepted no push.
+    /// The server keeps these devices until the provider accepts a push.
     case manyGone(reason: String)
 
     /// The event between two states; `nil` if nothing has changed.

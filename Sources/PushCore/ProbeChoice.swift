@@ -4,8 +4,8 @@
 package struct ProbeChoice: Sendable, Hashable {
     /// The preferred kind of address.
     package enum Address: Sendable, Hashable {
-        /// An address with an accepted push before: a refusal says more about the server than
-        /// about the device.
+        /// An address with an accepted push before: if it is refused now, the fault is probably
+        /// the server's and not the device's.
         case known
         /// An address without an accepted push: it may have been registered under the present
         /// configuration.
@@ -18,7 +18,8 @@ package struct ProbeChoice: Sendable, Hashable {
 
     /// The condition that a push must meet.
     package struct Wish: Sendable, Hashable {
-        /// Whether a push must have been accepted at the address before; `nil`: either.
+        /// Whether a push must have been accepted at the address before; `nil`: it does not
+        /// matter.
         package let isKnown: Bool?
         /// The users whose pushes do not count.
         package let avoided: Set<Int64>

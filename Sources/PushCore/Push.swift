@@ -1,7 +1,7 @@
 internal import Cryptography
 package import Foundation
 
-/// One push to one device, with everything that a sender learns of a notification.
+/// One push to one device, with everything that a `PushSender` learns of a notification.
 package struct Push: Sendable, Hashable {
     package enum Priority: String, Sendable {
         case normal
@@ -11,7 +11,8 @@ package struct Push: Sendable, Hashable {
     package let notification: NotificationID
     /// The device's address at the provider, as it was registered.
     package let handle: String
-    /// The id of all attempts, so that a receiver recognises a repeated push.
+    /// The id that all attempts to send the push share, so that a receiver recognises a repeated
+    /// push.
     package let attemptID: UUID
     /// No provider may deliver the push after this time.
     package let expiresAt: Date
@@ -19,18 +20,21 @@ package struct Push: Sendable, Hashable {
     /// A device shows only the newest push with this id: 1 to 32 characters of base64url that
     /// reveal nothing.
     ///
-    /// All attempts have the same one, so that the device shows a repeated push once.
+    /// All attempts to send the push have the same id, so that the device shows a repeated push
+    /// once.
     package let collapseID: String
-    /// Whether other pushes share the collapse id, because their sender gave them the same key.
+    /// Whether other pushes share the collapse id, because the sender of the notifications gave
+    /// them the same key.
     package let replacesOlder: Bool
     /// If set, the push carries this code in place of the notification's id, to a handle that can
     /// be guessed.
     package let confirmation: ConfirmationCode?
-    /// The alert that replaces the sender's constants; `nil`: the constants.
+    /// The alert that replaces the fixed alert text of the provider's configuration; `nil`: the
+    /// push has the fixed text.
     package let alert: PushAlert?
     /// The number of unread notifications of the user and the app; `nil`: the lane sends none.
     package var unread: Int?
-    /// The account of the push, for a device that accounts share.
+    /// Names the account that the push is for, if several accounts share the device.
     package let accountHint: AccountHint?
 
     /// `sharedBy`: the registration, if it shares its handle with other accounts.

@@ -1,7 +1,7 @@
-/// The alert that replaces the sender's constants in the pushes of one notification.
+/// The alert that replaces the configuration's fixed alert text in the pushes of one notification.
 ///
 /// It holds names of texts that the app has, never a text of the payload: `AlertPolicy` lists all
-/// values but the badge.
+/// allowed values except badges.
 package struct PushAlert: Sendable, Hashable, Codable {
     /// The badges that a notification may set; 0 removes the badge.
     package static let badges = 0...9999
@@ -9,8 +9,8 @@ package struct PushAlert: Sendable, Hashable, Codable {
     package var texts: [AlertMember: String] = [:]
     /// The number on the app's icon.
     package var badge: Int?
-    /// The constant text of a toast for Windows, which has no texts by name. Only templates have
-    /// one.
+    /// The fixed text of a toast for Windows, where an alert cannot name a text of the app. Only
+    /// templates have such a text.
     package var toastText: String?
 
     package init() {}

@@ -19,8 +19,8 @@ package struct PushEvent: Sendable, Hashable {
         case retired
     }
 
-    /// Rises in the order in which events are stored, with gaps where a server began, and is never
-    /// assigned twice.
+    /// Rises in the order in which events are stored, and is never assigned twice. A server's
+    /// start may leave a gap.
     package let number: Int64
     package let at: Date
     package let kind: Kind

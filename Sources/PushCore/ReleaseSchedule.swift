@@ -1,10 +1,11 @@
 package import Foundation
 internal import Synchronization
 
-/// Wakes the one loop that sends scheduled notifications when it must look for them again.
+/// Wakes the one loop that sends scheduled notifications when it must check the store for them
+/// again.
 package final class ReleaseSchedule: Sendable {
     private let next = Mutex(Date.distantFuture)
-    /// Set when the loop must look earlier than it has planned.
+    /// Set when the loop must check the store earlier than it has planned.
     package let signal = Signal()
 
     package init() {}
@@ -18,14 +19,14 @@ package final class ReleaseSchedule: Sendable {
         if isEarlier { self.signal.set() }
     }
 
-    /// Clears the plan before the loop looks: a time that is recorded while it looks wakes it
-    /// again.
+    /// Clears the planned time before the loop checks the store: a time that is recorded during
+    /// the check wakes the loop again.
     package func begin() {
         self.next.withLock { $0 = .distantFuture }
     }
 
-    /// Plans the loop's next look, after it has found the time at which the next notification is
-    /// due.
+    /// Plans the loop's next check, after the loop has found the time at which the next
+    /// notification is due.
     package func plan(_ date: Date) {
         self.next.withLock { $0 = min($0, date) }
     }

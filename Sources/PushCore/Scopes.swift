@@ -56,12 +56,12 @@ extension Role {
         }
     }
 
-    /// The scopes of a token without named scopes: those that reach nothing of other users except
-    /// by sending. A request must name the others.
+    /// The scopes of a token whose request names none. They give no access to data of other users,
+    /// but may permit to send to them. A request must name any further scope.
     package var usualScopes: Scopes { self.scopes.intersection([.fetch, .send, .register]) }
 
-    /// The role's scopes of these names. Throws `ScopeError` for any other name, and for an empty
-    /// list.
+    /// The scopes of these names. Throws `ScopeError` for a scope that the role cannot have, and
+    /// for an empty list.
     package func scopes(named names: [String]) throws(ScopeError) -> Scopes {
         var scopes: Scopes = []
         for name in names {

@@ -1,7 +1,6 @@
 package import Foundation
 
-/// The outcome of an attempt to send a push: the one vocabulary from a provider's table to the
-/// lane and the outbox.
+/// The outcome of an attempt to send a push. Senders, lanes and the outbox all use these values.
 ///
 /// `DeliveryState` decides the consequences for the push, `SenderHealth` for the provider's other
 /// pushes, `retirement` for the device, and the sender itself for its credentials.
@@ -16,8 +15,8 @@ package struct Acceptance: Sendable, Hashable {
         self.providerID = providerID
     }
 
-    /// The id of each push that an event stream has accepted: by it the store finds pushes that a
-    /// lost connection may have lost.
+    /// The `providerID` of each push that an event stream has accepted. With it the store finds
+    /// the pushes that may be lost because their connection broke.
     package static let byStream = "stream"
 }
 
@@ -37,22 +36,23 @@ package enum SendFailure: Error, Sendable, Hashable {
     case deviceBusy(reason: String, retryAfter: Duration)
     /// The device is not connected. The push waits, without attempts, until it connects.
     case offline(reason: String)
-    /// The address is dead; `since`, if known, is when the provider last saw that: a registration
-    /// after it is alive.
+    /// The address is dead; `since`, if known, is the time at which the provider found it dead: a
+    /// device that has registered after that time is alive.
     case deviceGone(reason: String, since: Date? = nil)
     /// The address is dead, or the server uses the wrong app, project or environment for it: only
     /// other devices' pushes can show which.
     case deviceUnknown(reason: String)
     /// The provider cannot find the device or the server's project, and does not say which. As for
-    /// `deviceUnknown` other devices' pushes show which, but the device stays in any case.
+    /// `deviceUnknown`, other devices' pushes show which; but the device stays registered in any
+    /// case.
     case deviceNotFound(reason: String)
     /// This push will never be accepted; the device and the sender are fine.
     case rejected(reason: String)
     /// The server's credentials or configuration are wrong: no push is accepted until an operator
     /// acts.
     case misconfigured(reason: String)
-    /// The server's set-up is wrong for devices of this kind, or this device made it look so: the
-    /// push waits, and others continue.
+    /// The server's set-up is wrong for devices of this kind, or seems so because of this device
+    /// alone: the push waits, and others continue.
     case kindRefused(reason: String)
     /// The server's access token has expired. The sender retries once with a new one; a second
     /// refusal is `misconfigured`.
@@ -91,8 +91,8 @@ package enum SendFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The date since which a device that has not registered again is retired; `nil`: the device
-    /// stays.
+    /// The device is retired unless it has registered again after the returned date; `nil`: it
+    /// stays registered.
     ///
     /// - Parameters:
     ///   - sentAt: When the sender received the push.

@@ -1,13 +1,13 @@
 package import Foundation
 
-/// Whether a provider may be called, judged by its answers so far: a circuit breaker. It only
-/// decides.
+/// A circuit breaker: decides by a provider's answers so far whether the provider may be called.
+/// It makes no calls itself.
 ///
 /// It pauses when the provider asks for it, when calls fail in a row, and when the provider
 /// refuses the server. Afterwards it sends one push as a probe, and resumes only if the provider's
 /// answer shows that it has recovered. One user's devices alone never make it pause. If a refusal
-/// may be the device's fault or the server's, it counts users, and one accepted push outweighs all
-/// of them.
+/// may be the device's fault or the server's, the circuit breaker counts the refused users. One
+/// accepted push resets that count.
 package struct SenderHealth: Sendable {
     package enum Admission: Sendable, Hashable {
         case go
@@ -69,8 +69,8 @@ package struct SenderHealth: Sendable {
         self.hasUnrelatedHosts = hasUnrelatedHosts
     }
 
-    /// Whether a push may be sent now. A caller that gets `probe` reports the probe's answer with
-    /// `record`, and its end, in every case, with `endProbe`.
+    /// Whether a push may be sent now. A caller that gets `probe` calls `record` with the probe's
+    /// answer, if there is one, and then always `endProbe`.
     package mutating func admit(now: Date) -> Admission {
         let admission = self.admission(now: now)
         if admission == .probe { self.isProbing = true }
@@ -87,15 +87,16 @@ package struct SenderHealth: Sendable {
     /// The choice of the next probe.
     package var probeChoice: ProbeChoice {
         // After a change of the server, such as another VAPID key, the provider refuses known
-        // addresses and accepts some new ones. So the two alternate, known ones first.
+        // addresses and accepts some new ones. So probes alternate between known and new
+        // addresses, and begin with a known one.
         let takesTurns = self.pause?.cause == .devicesRefused && self.delayCount.isMultiple(of: 2)
         return ProbeChoice(takesTurns ? .new : .known, avoiding: self.refusedUsers.union(self.busyUsers))
     }
 
     /// The blame for a device that the provider does not know, after the call of `record`.
     ///
-    /// After an accepted push it is the device, until so many users in a row are refused that a
-    /// fault of the server is likely.
+    /// After an accepted push the device is at fault. Once the devices of many users in a row are
+    /// refused, a fault of the server is likely.
     package var blame: Blame {
         if self.pause?.cause == .devicesRefused { return .us }
         return self.acceptedAt != nil && self.refusedUsers.count < Self.refusedUsersInARow ? .device : .unclear
@@ -103,8 +104,9 @@ package struct SenderHealth: Sendable {
 
     /// The blame for a device that the provider calls gone, after the call of `record`.
     ///
-    /// It is the server if the provider calls everybody's devices gone: a redirection or a block
-    /// looks like that, and must not retire all devices.
+    /// The server is at fault if the provider calls the devices of many users in a row gone. A
+    /// network that redirects or blocks requests causes such answers, and must not retire all
+    /// devices.
     package var blameForGone: Blame { self.goneUsers.count < Self.goneUsersInARow ? .device : .us }
 
     /// Records the outcome of a call for a device of `user`; returns an event if an operator must
@@ -112,8 +114,8 @@ package struct SenderHealth: Sendable {
     ///
     /// - Parameters:
     ///   - isKnown: Whether a push was accepted at the address before.
-    ///   - isRepeated: Whether the push was tried before: it shows nothing new about an unknown
-    ///     address.
+    ///   - isRepeated: Whether the push was tried before. A further attempt shows nothing new
+    ///     about an unknown address.
     ///   - jitter: A random number from 0 to 1.
     package mutating func record(
         _ outcome: SendOutcome,
@@ -142,7 +144,8 @@ package struct SenderHealth: Sendable {
                 self.hasRefusedKind = true
                 return .kindRefused(reason: reason)
             }
-        // Otherwise waiting pushes would pause a lane that has little else to send.
+        // A repeated push does not count against the provider: otherwise waiting pushes would
+        // pause a lane that has little else to send.
         case .failure(.deviceUnknown) where isRepeated && !wasProbing,
             .failure(.deviceNotFound) where isRepeated && !wasProbing:
             self.recover()
@@ -177,13 +180,13 @@ package struct SenderHealth: Sendable {
         return event
     }
 
-    /// Ends the probe. If it had no answer, it has shown nothing, and another probe follows.
+    /// Ends the probe. After a probe without an answer, another one follows.
     package mutating func endProbe() {
         self.isProbing = false
     }
 
-    /// Pauses until then, since the provider has asked another server for it; returns an event if
-    /// that is new.
+    /// Pauses until `date`, since the provider has asked another server for that; returns an event
+    /// if this has changed the pause.
     package mutating func beginPause(until date: Date, reason: String, now: Date) -> HealthEvent? {
         let old = self.pause
         guard date > now, date > old?.until ?? .distantPast else { return nil }
@@ -191,14 +194,14 @@ package struct SenderHealth: Sendable {
         return HealthEvent(from: old, to: self.pause, now: now)
     }
 
-    /// Whether the provider has answered this server since another server's pause began: then that
-    /// server has a fault of its own.
+    /// Whether the provider has answered this server since another server's pause began: then the
+    /// other server itself has a fault.
     package func contradicts(_ pause: Pause) -> Bool {
         self.answeredAt.map { $0 > pause.since } ?? false
     }
 
-    /// Joins another server's pause, which has had `delayCount` delays; returns an event if that
-    /// is new.
+    /// Joins another server's pause, which has had `delayCount` delays; returns an event if this
+    /// server was not paused.
     package mutating func join(_ other: Pause, delayCount: Int, now: Date) -> HealthEvent? {
         // This server's own probe is being sent, and its answer decides.
         if self.isProbing { return nil }
@@ -212,7 +215,8 @@ package struct SenderHealth: Sendable {
         return nil
     }
 
-    /// Ends a pause after the probe of another server; returns an event if there was one.
+    /// Ends this server's pause after a probe of another server, unless an operator must fix the
+    /// cause; returns an event if it has ended one.
     package mutating func leave() -> HealthEvent? {
         guard let pause = self.pause, !self.isProbing, !pause.cause.needsOperator else { return nil }
         self.recover()
@@ -220,7 +224,7 @@ package struct SenderHealth: Sendable {
         return .resumed(pause)
     }
 
-    /// Leaves the probe to another server until then.
+    /// Leaves the probe to another server until `date`.
     package mutating func postpone(until date: Date) {
         self.pause = self.pause?.prolonged(until: date)
     }
@@ -239,16 +243,16 @@ package struct SenderHealth: Sendable {
         self.acceptedAt = now
         self.refusedUsers.removeAll()
         self.goneUsers.removeAll()
-        // An accepted push proves that the fault is not the server's, even if it was in flight
-        // before the pause.
+        // An accepted push proves that the fault is not the server's, even if that push was being
+        // sent before the pause.
         if self.pause?.cause == .devicesRefused { self.endPause() }
         self.recover()
     }
 
     /// Whether refusals of the credential are more than the provider's occasional mistake.
     ///
-    /// They are if no push was accepted before, or none between two attempts of a push, or if many
-    /// are refused in a row.
+    /// They are if no push was accepted before, or none between two attempts of the same push.
+    /// They also are if many pushes are refused in a row.
     private func isCredentialWrong(afterRetry isRepeated: Bool) -> Bool {
         self.acceptedAt == nil || self.isProbing || (isRepeated && self.credentialRefusals > 1)
             || self.credentialRefusals >= Self.failuresInARow
@@ -258,7 +262,7 @@ package struct SenderHealth: Sendable {
         self.failures = 0
         self.credentialRefusals = 0
         self.busyUsers.removeAll()
-        // A push that was being sent when the delay began does not end it.
+        // A push that was being sent when the pause began does not end the pause.
         if self.isProbing { self.endPause() }
     }
 
@@ -272,7 +276,7 @@ package struct SenderHealth: Sendable {
         Self.remember(user, in: &self.refusedUsers)
         let isTrusted = self.acceptedAt.map { now.timeIntervalSince($0) < Self.trust } ?? false
         if isTrusted || self.refusedUsers.count < Self.refusedUsersInARow { return self.recover() }
-        // Other pushes that were being sent are the same evidence.
+        // The answers to other pushes that were being sent when the pause began show nothing new.
         if self.pause?.cause == .devicesRefused, !self.isProbing { return }
         let words = "devices of \(Self.refusedUsersInARow) users in a row refused, none accepted: \(reason)"
         self.beginPause(.devicesRefused, words, isKnown: isKnown, now: now)
@@ -301,8 +305,8 @@ package struct SenderHealth: Sendable {
         )
     }
 
-    /// The length of the next delay. An address that anybody may have invented does not make it
-    /// long for the others.
+    /// The length of the next delay. A probe to an address that somebody may have invented must
+    /// not make the delay long for all devices.
     private func length(from first: TimeInterval, to longest: TimeInterval, isKnown: Bool) -> TimeInterval {
         let limit = self.isProbing && !isKnown ? min(longest, Self.longestDelayForNew) : longest
         // A push that was being sent lengthens the current delay, and does not start another one.

@@ -36,8 +36,8 @@ package final class Signal: Sendable {
     package func wait(atMost timeout: Duration) async {
         await withTaskGroup { group in
             group.addTask {
-                // Cancelled when the signal was set first, or with the whole task, whose
-                // cancellation handler sets it.
+                // This task is cancelled when the signal was set first, or together with the whole
+                // task. In the second case the cancellation handler sets the signal.
                 guard (try? await Task.sleep(for: timeout)) != nil else { return }
                 self.set()
             }

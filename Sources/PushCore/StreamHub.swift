@@ -26,8 +26,8 @@ package final class StreamHub: Sendable {
 
     package init() {}
 
-    /// Opens a mailbox for the devices, until the subscription is released; `nil` if the user has
-    /// `maximumPerUser`.
+    /// Opens a mailbox for the devices, until the subscription is released; `nil` if the user
+    /// already has `maximumPerUser` open streams.
     package func open(_ devices: [DeviceHandle], ofUser user: Int64) -> StreamSubscription? {
         let mailbox = StreamMailbox()
         let isOpen = self.streams.withLock { streams in
@@ -54,15 +54,16 @@ package final class StreamHub: Sendable {
     }
 
     /// Puts a push into all streams of a device, and returns when one of their sockets has
-    /// accepted it. After a look the client resumes at the notification before it.
+    /// accepted it. `isLook`: the push only makes the client sync, and has no event id. A client
+    /// that reconnects then resumes after the notification before it.
     package func deliver(_ id: NotificationID, isLook: Bool = false, to device: DeviceHandle) async -> Delivery {
         let mailboxes = self.streams.withLock { $0.byDevice[device] ?? [] }
         guard !mailboxes.isEmpty else { return .nobodyThere }
         let event = PendingEvent(id, isLook: isLook, copies: mailboxes.count)
         var isTaken = false
         for mailbox in mailboxes where mailbox.put(event) { isTaken = true }
-        // A mailbox that has just been closed refuses the event, too; the retry finds out whether
-        // it was full or closed.
+        // A mailbox that has just been closed refuses the event, too. The retry of the push shows
+        // whether it was full or closed.
         guard isTaken else { return .full }
         return await event.isHandedOver ? .handedOver : .nobodyThere
     }

@@ -1,6 +1,6 @@
 /// The devices that a notification is for: `news && !(beta || username:alice)`.
 ///
-/// `!` binds tighter than `&&`, and that tighter than `||`, as in Azure Notification Hubs' tag
+/// `!` binds tighter than `&&`, and `&&` tighter than `||`, as in Azure Notification Hubs' tag
 /// expressions.
 package indirect enum TagExpression: Sendable, Hashable {
     case tag(Tag)
@@ -14,7 +14,7 @@ package indirect enum TagExpression: Sendable, Hashable {
         self = try reader.readAll()
     }
 
-    /// The user, if the expression is only that user's own tag.
+    /// The user whose own tag is the whole expression; `nil` for any other expression.
     package var onlyUsername: Username? {
         if case .tag(let tag) = self { tag.username } else { nil }
     }
@@ -51,7 +51,7 @@ extension TagExpression: CustomStringConvertible {
 }
 
 private struct Reader {
-    /// Limits the recursion, and the size of the resulting query.
+    /// These limits bound the recursion, and the size of the resulting query.
     static let maximumTags = 20
     static let maximumDepth = 20
 

@@ -1,4 +1,4 @@
-/// Durations, counted by fixed bounds. It is a value: its users must lock it.
+/// Durations, counted by fixed bounds. It has no lock: its owner must protect it.
 package struct TimeHistogram: Sendable, Hashable {
     /// The upper bounds of the buckets, in microseconds.
     package static let bounds: [Int64] = [

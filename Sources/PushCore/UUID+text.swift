@@ -9,7 +9,7 @@ extension UUID {
     /// The text without dashes.
     var digits: String { self.text(dashesBefore: 0) }
 
-    /// `dashes` has a bit for each byte after a dash.
+    /// `dashes` has a bit for each byte that follows a dash.
     private func text(dashesBefore dashes: Int) -> String {
         String(unsafeUninitializedCapacity: 36) { text in
             var end = 0

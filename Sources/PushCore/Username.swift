@@ -23,10 +23,10 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
 
     /// The name of an issuer's user, behind a prefix that the issuer's users share.
     ///
-    /// Each byte of `text` that names do not have becomes `#` and its two hexadecimal digits:
-    /// `auth0|5f` is `auth0#7c5f`. So does a `#` before two such digits, which makes the form
-    /// unambiguous: different texts have different names, and all other valid names stay as they
-    /// are. `nil` if the name has more than 100 characters, or none.
+    /// Each byte of `text` that a name must not have becomes `#` and its two hexadecimal digits:
+    /// `auth0|5f` is `auth0#7c5f`. A `#` before two such digits is replaced, too. So different
+    /// texts have different names, and all other valid names stay as they are. `nil` if the name
+    /// has more than 100 characters, or none.
     package init?(escaping text: String, after prefix: String = "") {
         let bytes = Array(text.utf8)
         guard bytes.count <= Self.maximumLength else { return nil }
@@ -47,8 +47,8 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
         Tag.isAllowed(byte) && byte != UInt8(ascii: ":")
     }
 
-    /// The actor at the server's own machine, under a name of its user database, as the audit
-    /// names it: `local root`.
+    /// The audit's name for an actor on the server's own machine, with the name of the actor's
+    /// system user: `local root`.
     ///
     /// No account has such a name: names of accounts have no blank.
     package static func local(_ name: String) -> Username {
@@ -76,13 +76,14 @@ package struct Username: Sendable, Hashable, CustomStringConvertible {
 
 /// The permissions of a caller.
 package enum Role: String, Sendable, CaseIterable {
-    /// Register its own devices, send to itself, fetch its own notifications.
+    /// The user may register its own devices, send to itself and fetch its own notifications.
     case device
-    /// Also see the users, devices and deliveries of others, without payloads and handles.
+    /// The rights of `device`; the user may also see the users, devices and deliveries of others,
+    /// without payloads and handles.
     case viewer
-    /// Instead send to any user or tag.
+    /// The rights of `device`; the user may also send to any user or tag.
     case publisher
-    /// Also manage users and devices.
+    /// All rights of the other roles; the user may also manage users and devices.
     case admin
 
     /// Whether this role may do all that the other may.
@@ -90,6 +91,6 @@ package enum Role: String, Sendable, CaseIterable {
         self == other || self == .admin || other == .device
     }
 
-    /// Whether it sees the users, devices and deliveries of others.
+    /// Whether a user with this role sees the users, devices and deliveries of others.
     package var seesAll: Bool { self.includes(.viewer) }
 }

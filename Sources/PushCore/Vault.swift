@@ -31,7 +31,7 @@ package final class Vault: Sendable {
     package var keyring: Keyring { self.ring.keyring }
 
     /// Replaces the keyring; calls of `seal` and `open` that run meanwhile may still use the old
-    /// one. With `isSealing` false, the vault only decrypts, until the next exchange.
+    /// one. With `isSealing` false, the vault only decrypts, until the keyring is replaced again.
     package func replaceKeyring(_ keyring: Keyring, isSealing: Bool = true) {
         let ring = Ring(keyring, isSealing: isSealing)
         var last = self.ring
@@ -76,7 +76,8 @@ package final class Vault: Sendable {
         return sealed
     }
 
-    /// Decrypts a value that `seal` made for the same place; throws `VaultError` for any other.
+    /// Decrypts a value that `seal` made for the same place; throws `VaultError` for any other
+    /// value.
     package func open(_ sealed: some ContiguousBytes, in place: SealedPlace) throws(VaultError) -> Data {
         do {
             return try sealed.withUnsafeBytes { sealed in

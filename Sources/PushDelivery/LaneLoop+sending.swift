@@ -8,7 +8,7 @@ extension LaneLoop {
     private static let longestWorkerDelay: TimeInterval = 1
     private static let delayAfterFailedMove: TimeInterval = 5
 
-    /// Starts as many workers as there is work and room for.
+    /// Starts workers for the pushes that may be sent now, within the lane's limits.
     func beginSending(_ group: inout DiscardingTaskGroup) {
         let count = self.state.withLock { $0.beginWorkers(now: self.now()) }
         for _ in 0..<count {
@@ -68,8 +68,8 @@ extension LaneLoop {
     }
 
     /// Moves a device that is unknown in this environment to the other one, where the push
-    /// continues. Returns `nil` if there is no other environment, or if the device is unknown
-    /// there too: its outcome then counts here.
+    /// continues. Returns `nil` if there is no other environment, or if the device was not moved,
+    /// for example because it is unknown there too. The outcome in this environment then counts.
     private func move(_ delivery: LeasedDelivery, after outcome: SendOutcome) async -> Settlement? {
         guard let other = self.lane.otherEnvironment, case .failure(.deviceUnknown(let reason)) = outcome else {
             return nil
@@ -85,7 +85,7 @@ extension LaneLoop {
                 now: now
             )
             guard isMoved else { return nil }
-            // This is a refusal, but from a healthy provider.
+            // The provider has refused the push, but is healthy.
             let answered = SendOutcome.failure(.rejected(reason: reason))
             _ = self.state.withLock { $0.record(answered, of: delivery, now: now, jitter: 0) }
             self.logger.info(
@@ -121,12 +121,12 @@ extension LaneLoop {
         }
     }
 
-    /// The device and the user of a push, for a line about its failure. A lease has their numbers
-    /// only.
+    /// The device and the user of a push, for a line about its failure. The leased push has only
+    /// their numbers.
     private func names(of delivery: LeasedDelivery, _ more: Logger.Metadata) async -> Logger.Metadata {
         var fields = more
         let id = delivery.push.notification
-        // Without the names the line still has the notification.
+        // If the names cannot be read, the line still has the notification.
         let entry = try? await self.reader.deliveries(of: id, after: delivery.device - 1, limit: 1).first
         guard let entry, entry.number == delivery.device else { return fields }
         if let device = entry.device { fields["device"] = "\(device)" }
@@ -148,7 +148,7 @@ extension LaneLoop {
             let fields = await self.names(of: delivery, ["device": "\(id)", "reason": "\(reason)"])
             self.logger.info("device retired", metadata: self.metadata(of: delivery, fields))
         } catch {
-            // The next push to the device reports the same.
+            // The provider reports the same for the next push to the device.
             self.logger.report(
                 "device retirement failed; the next push to the device retries",
                 error,
@@ -160,7 +160,7 @@ extension LaneLoop {
 
 extension SpanRecorder {
     /// Ends the span of a provider's call. The provider's words are in the log only, since they
-    /// may have anything.
+    /// may contain anything.
     fileprivate func end(_ span: OpenSpan, of lane: Lane, _ outcome: SendOutcome) {
         let name = "push \(lane.platform)"
         let attributes = [Span.Attribute("sealpost.lane", .text(lane.description))]

@@ -24,7 +24,7 @@ struct LaneLoop: Sendable {
     let traces: RequestTraces
     let logger: Logger
     let now: @Sendable () -> Date
-    /// The executor of the calls; `nil`: no preference.
+    /// The preferred executor of the senders' calls; `nil`: none.
     let executor: (any TaskExecutor)?
     let state: SharedLane
     /// Wakes the other lanes when there is work.
@@ -51,7 +51,8 @@ struct LaneLoop: Sendable {
         }
     }
 
-    /// Starts no further push; `true` once nothing is left to finish.
+    /// Makes the lane start no further push; returns `true` once no push, write or lease is
+    /// running.
     private func stop() -> Bool {
         self.state.withLock { state in
             state.stop()
@@ -73,8 +74,8 @@ struct LaneLoop: Sendable {
 
     // MARK: - Leasing
 
-    /// Starts a lease if pushes are due and there is room; returns how long the loop may wait
-    /// before it checks again.
+    /// Begins to lease pushes if some are due and the lane can take more; returns how long the
+    /// loop may wait before it checks again.
     private func beginLeasing(_ group: inout DiscardingTaskGroup) async -> Duration {
         let now = self.now()
         guard self.store.maySend else {

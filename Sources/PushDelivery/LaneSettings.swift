@@ -18,8 +18,8 @@ package struct LaneSettings: Sendable {
     package var countsUnread = false
     /// Whether each device has named a host of its own: then no failure pauses the lane.
     package var hasUnrelatedHosts = false
-    /// The longest wait of its loop, if others may enqueue pushes without waking it; `nil`: the
-    /// lanes' general setting.
+    /// The longest wait of the lane's loop, if other servers may enqueue pushes without waking it;
+    /// `nil`: the general setting of all lanes.
     package var pollInterval: Duration?
 
     package init(
@@ -38,8 +38,9 @@ package struct LaneSettings: Sendable {
         self.otherEnvironment = otherEnvironment
     }
 
-    /// The lane of looks at the devices of this lane, which `sender` sends without showing
-    /// anything. It has a tenth of the rate, and few calls at a time: notifications have the rest.
+    /// The settings of this lane's lane of looks: `sender` sends pushes that show nothing and make
+    /// the devices sync. That lane has a tenth of the rate, and few calls at a time, and so leaves
+    /// most of both to notifications.
     package func ofLooks(by sender: any PushSender) -> LaneSettings {
         LaneSettings(
             self.lane.ofLooks,

@@ -3,10 +3,10 @@ internal import PushCore
 internal import PushStore
 
 /// The state of a lane: its leased pushes, its provider's health, and the results that are not
-/// stored yet. It only decides.
+/// stored yet. It only decides: the lane's loop and workers act.
 ///
-/// It measures only the age of gathered settlements, by the monotonic clock: in tests, `now` does
-/// not advance.
+/// Its only own clock is the monotonic one, for the age of gathered settlements: in tests, `now`
+/// does not advance.
 struct LaneState: Sendable {
     /// The next step of a worker.
     enum Step {
@@ -50,7 +50,8 @@ struct LaneState: Sendable {
     var unreportedDelay: (until: Date, reason: String)?
     /// The number of another server's delay that was applied last.
     var observedDelay: Int64?
-    /// The pause as the other servers know it; `nil`: they know of none, or have another one.
+    /// The pause as the other servers know it; `nil` if they know of no pause, or of a different
+    /// one.
     var sharedPause: Pause?
     /// The number of another server's latest report of a pause.
     var observedPause: Int64?
@@ -74,8 +75,8 @@ struct LaneState: Sendable {
 
     /// Whether a device that the provider does not know may be moved to the other environment.
     ///
-    /// It may not while the lane is paused because the provider knows nobody's devices: then the
-    /// fault is the server's, and all of them would move.
+    /// While the lane is paused because the provider knows no user's devices, no device may be
+    /// moved. The fault is then the server's, and all devices would move.
     var mayMoveDevices: Bool { self.pause?.cause != .devicesRefused }
 
     /// Whether the lane has no push, worker or lease left to finish.
@@ -160,7 +161,7 @@ struct LaneState: Sendable {
 
     // MARK: - Sending
 
-    /// The number of workers to start; they count as started.
+    /// The number of workers to start. From now on they count as started.
     mutating func beginWorkers(now: Date) -> Int {
         let work = self.sendable(now: now)
         let count = max(0, min(self.concurrency - self.workers, self.limit - self.inFlight, work))
@@ -189,7 +190,8 @@ struct LaneState: Sendable {
     /// Records the outcome of a push in the provider's health; `jitter` is a random number from 0
     /// to 1.
     ///
-    /// Returns the blame in case the provider does not know the device.
+    /// Returns whether the device or the server is to blame if the provider does not know the
+    /// device.
     mutating func record(_ outcome: SendOutcome, of delivery: LeasedDelivery, now: Date, jitter: Double) -> Blame {
         let event = self.health.record(
             outcome,
@@ -224,7 +226,7 @@ struct LaneState: Sendable {
 
     // MARK: - Writing down
 
-    /// The settlements that are due: old enough, or numerous enough.
+    /// The settlements to write now, if they are old or numerous enough.
     mutating func beginSettling(after delay: Duration) -> [PendingSettlements.Entry] {
         self.settlements.beginWriting(after: self.isStopping ? .zero : delay, at: .now)
     }
@@ -257,7 +259,7 @@ struct LaneState: Sendable {
         self.events.append(event)
         switch event {
         case .paused(let pause): self.pauses[pause.cause, default: 0] += 1
-        // Another reason for the same cause is not another pause.
+        // A pause whose reason changes, but not its cause, is not counted again.
         case .changed(let old, let new): if new.cause != old.cause { self.pauses[new.cause, default: 0] += 1 }
         case .prolonged, .resumed, .doubted, .kindRefused, .manyGone: break
         }

@@ -4,11 +4,12 @@ package import PushCore
 package import PushStore
 internal import ServiceLifecycle
 
-/// Tells devices to sync when another device, the publisher or the time has changed what they
-/// show.
+/// Tells devices to sync when another device, a publisher or the passing of time has changed what
+/// the devices show.
 ///
-/// It writes the entries of a `LookBook`, many in one transaction. A crash or a failure of the
-/// store loses those of a moment: the next change, or the app's next sync, tells of the same.
+/// It enqueues pushes for the entries of a `LookBook`, many in one transaction. A crash or a
+/// failure of the store loses the entries of a moment; the app's next sync finds their changes
+/// anyway.
 package struct LookService: Sendable {
     /// How long entries are gathered.
     private static let gathering = Duration.milliseconds(200)
@@ -59,8 +60,8 @@ package struct LookService: Sendable {
         }
     }
 
-    /// Writes the present entries, again after a failure. A look that waits already is not made
-    /// twice.
+    /// Enqueues pushes for the present entries, and retries after a failure. A retry makes no
+    /// second push for a device whose push waits already.
     package func write() async {
         let entries = self.book.take()
         if entries.isEmpty { return }
@@ -96,7 +97,7 @@ package struct LookService: Sendable {
         stride(from: 0, to: all.count, by: Self.batch).map { Array(all[$0...].prefix(Self.batch)) }
     }
 
-    /// Tells all recipients who have not dismissed the notification.
+    /// Tells the devices of all recipients who have not dismissed the notification.
     private func enqueue(recallOf id: NotificationID) async throws {
         var last: Int64? = 0
         while let user = last, !Task.isCancelled {

@@ -9,7 +9,8 @@ package struct PayloadLeaseService: Sendable {
     private static let pause = 0.2
     /// The pause before a retry after a failure, in seconds.
     private static let retryPause = 1.0
-    /// Small enough that a waiting post is not noticeably delayed.
+    /// The number of leases ended in one transaction: small enough that a waiting post is not
+    /// noticeably delayed.
     private static let batch = 250
 
     private let store: any NotificationStore

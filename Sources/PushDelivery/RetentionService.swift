@@ -6,15 +6,16 @@ package import PushStore
 /// Deletes expired data, and stores the last-used times of tokens and the number of encrypted
 /// values.
 ///
-/// No payload, encrypted or not, is kept longer than its sender asked for, and no audit entry
+/// No payload, encrypted or not, is kept longer than its publisher asked for, and no audit entry
 /// longer than the operator has configured.
 package struct RetentionService: Sendable {
     /// The interval between two cleanups of notifications. Expired ones may stay stored that long,
     /// but nobody can read them; devices then stop showing them.
     private static let interval = Duration.seconds(1)
-    /// The cleanups of notifications for one of all other data.
+    /// The number of cleanups of notifications for each cleanup of all other data.
     private static let roundsOfAll = 30
-    /// Small enough that a waiting post is not noticeably delayed.
+    /// The number of rows in one transaction: small enough that a waiting post is not noticeably
+    /// delayed.
     private static let batch = 500
 
     private let store: any TokenStore & DeviceStore & NotificationStore & EventStore & AuditStore & KeyStore

@@ -18,7 +18,7 @@ package final class SenderStatus: Sendable {
         self.byLane { $0.pauses }
     }
 
-    /// The number of each lane's attempts that were followed by another one.
+    /// The number of each lane's attempts that were followed by a retry.
     package var retryCounts: [Lane: Int] {
         self.byLane { $0.retries }
     }

@@ -29,7 +29,7 @@ protocol GroupEnd: Sendable {
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// A caller that has waited this long without starting is refused.
     private static var limit: Duration { .seconds(5) }
-    /// The most turns of its loop that a caller yields to others before it leads them.
+    /// The most turns of its loop that a caller yields to other callers before it leads a group.
     private static var turns: Int { 8 }
 
     typealias Seat = GroupSeat<Member, End>
@@ -82,7 +82,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Waits until another caller's group has done this seat's work, or until this caller must
-    /// lead the next group: then the seat has no outcome. Resumes the caller once.
+    /// lead the next group. In the second case the seat has no outcome yet. Resumes the caller
+    /// once.
     func wait(on seat: Seat, resume caller: UnsafeContinuation<Void, Never>) {
         seat.caller = caller
         // Resuming a task only enqueues it, so it may be done under the lock.
@@ -99,7 +100,7 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     }
 
     /// Leads a group of the seat's caller, whose turn it is, and of the callers that wait.
-    /// Afterwards the seat has its outcome, too.
+    /// Afterwards this seat has its outcome, like the others.
     @discardableResult
     func lead(_ seat: Seat, _ work: @Sendable ([Member]) async -> [End]) async -> End {
         await self.waitForMembers()
@@ -113,7 +114,8 @@ final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
 
     // MARK: - Private
 
-    /// Waits until as many callers wait as the last group had, or for some turns.
+    /// Yields turns until as many callers wait as the last group had members, or until the turns
+    /// are used up.
     private func waitForMembers() async {
         for _ in 0..<Self.turns {
             if self.state.withLock({ $0.waiting.count + 1 >= $0.lastCount }) { return }

@@ -100,7 +100,8 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Marks a key of the keyring as in use, so that the next pass re-encrypts values under it.
+    /// Marks a key of the keyring as in use, so that the next pass re-encrypts the values that are
+    /// encrypted with it.
     package func takeIntoUse(_ number: UInt32, of keyring: Keyring) throws(StoreError) {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         do {
@@ -131,7 +132,7 @@ package struct PostgreSQLPlace: Sendable, CustomStringConvertible {
     }
 
     /// Reads each row of each table. Reports the corruption that PostgreSQL finds while reading;
-    /// `pg_amcheck` looks deeper.
+    /// `pg_amcheck` finds more.
     ///
     /// Throws if other roles can change the schema, or if somebody has changed it.
     package func inspect() throws(StoreError) -> StoreInspection {

@@ -32,9 +32,9 @@ extension PostgreSQLStore {
         )
     }
 
-    /// The values of all rows of each table. If the role may read them (`pg_read_server_files`),
-    /// also the files of the tables and indexes after a checkpoint. They may contain values of
-    /// deleted rows.
+    /// The values of all rows of each table. Also the files of the tables and indexes after a
+    /// checkpoint, if the role may read files (`pg_read_server_files`). These files may contain
+    /// values of deleted rows.
     ///
     /// Does not read the server's write-ahead log, backups or replicas. Waits for the database.
     package func bytesAtRest() throws -> [(name: String, bytes: Data)] {

@@ -11,8 +11,8 @@ extension PostgreSQLStore {
     }
 
     /// Writes receipts and the ends of event streams in groups, a short time after the first.
-    /// Repeats events that other servers send to devices with a stream here. Encrypts with
-    /// another key once all servers have it.
+    /// Repeats events that other servers send to devices with an event stream at this server.
+    /// Encrypts with the keyring's first key once all servers have it.
     package func run() async {
         await withDiscardingTaskGroup { group in
             group.addTask { await self.keepReceipts() }
@@ -26,13 +26,14 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 if self.receipts.count == 0 { await self.receiptSignal.wait(atMost: Self.longestWait) }
-                // Cancellation of the task ends the sleep early; the loop's condition sees it.
+                // Cancellation of the task ends the sleep early; then the loop's condition ends
+                // the loop.
                 try? await Task.sleep(for: ReceiptBook.gathering)
                 do {
                     try await self.writeReceipts()
                 } catch {
-                    // `writeReceipts` has requeued them; while the database fails, posts report
-                    // it.
+                    // `writeReceipts` has requeued the receipts. Nothing is reported here: while
+                    // the database fails, posts report it.
                     try? await Task.sleep(for: ReceiptBook.pause)
                 }
             }

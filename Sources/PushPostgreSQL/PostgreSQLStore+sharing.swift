@@ -43,7 +43,7 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// The lease's end less its duration is the time of its renewal.
+    /// A server last renewed its lease at the end of the lease minus the lease's duration.
     private static let servers = """
         select name, release, started_at, greatest(started_at, until - \(ServerMembership.leaseDuration)),
             case when is_fenced then 'gone' when until < \(DatabaseClock.now) then 'late' else 'alive' end, number = $1
@@ -55,7 +55,8 @@ extension PostgreSQLStore {
         where not is_fenced and until >= \(DatabaseClock.now)
         """
 
-    /// No row if client and server have one address, or a socket: they are on one machine.
+    /// Returns no row if client and server have one address, or use a unix socket: they are on one
+    /// machine.
     private static let otherClock = """
         select \(DatabaseClock.now) where inet_server_addr() is distinct from inet_client_addr()
         """

@@ -17,7 +17,7 @@ package final class PostgreSQLStore: Sendable {
     package let sealing: Sealing
     let keys: SharedKeys
     let audit: AuditChain
-    /// The lease of this server among the others.
+    /// The lease by which this server may send pushes.
     let membership: ServerMembership
     let slots = WriterSlots()
     let posts = GroupQueue<PostMember, PostEnd>(.posts)
@@ -32,7 +32,7 @@ package final class PostgreSQLStore: Sendable {
     let streamBook = StreamBook()
     let echoes = StreamEchoes()
     let condition: StoreCondition
-    /// The number of keyring exchanges that have started.
+    /// The number of replacements of the keyring that have started.
     let exchanges = Atomic(0)
     /// Set when receipts wait to be written.
     let receiptSignal = Signal()
@@ -59,7 +59,8 @@ package final class PostgreSQLStore: Sendable {
         let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
-            // The new primary may still have leases of pushes that the old one had settled.
+            // The new primary may still have leases of pushes that were settled on the old
+            // primary.
             if case .advanced = event { leases.recordUnknownOutcome(now: .now) }
             condition.record(event)
         }
@@ -93,8 +94,8 @@ package final class PostgreSQLStore: Sendable {
     deinit {
         guard self.condition.beginClosing() else { return }
         self.membership.abandon()
-        // The thread that drops the last reference may be the loop's, which must not wait. The end
-        // of the loop closes the connections.
+        // The thread that drops the last reference may be that of the loop, which must not wait.
+        // The end of the loop closes the connections.
         DispatchQueue.global().async { [loop] in loop.stop() }
     }
 

@@ -64,8 +64,8 @@ final class StoreCondition: Sendable {
         }
     }
 
-    /// Waits for the disk, once for each failover. Stores the mark of a newer timeline before any
-    /// write on it is acknowledged.
+    /// Stores the mark of a newer timeline before any write on it is acknowledged. This waits for
+    /// the disk, but only once for each failover.
     private func keep(_ identity: ClusterIdentity) {
         do {
             try self.mark?.keep(DatabaseMark(identity))

@@ -9,8 +9,8 @@ extension StoreError {
             switch error {
             case .busy: .busy
             case .refused(let code, _) where code == "53100": .full
-            // Too many connections, a shutdown, or transactions of others that did not end in
-            // time.
+            // The codes stand for too many connections, a shutdown, or transactions of others that
+            // did not end in time.
             case .refused(let code, let message) where code.hasPrefix("57") || Self.passing.contains(code):
                 .unavailable(reason: "\(message) (SQLSTATE \(code))")
             case .refused(let code, let message): .failed(reason: "\(message) (SQLSTATE \(code))")
@@ -38,7 +38,7 @@ extension StoreError {
         }
     }
 
-    /// The error that prevented a database from being opened; a `StoreError` stays as it is.
+    /// The error that prevented a database from being opened; a `StoreError` is returned as it is.
     init(opening place: String, _ error: any Error) {
         switch error {
         case let error as StoreError: self = error

@@ -5,8 +5,8 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteDatabase {
-    /// Writes a copy of one moment to a new file for the owner only, also while the server runs.
-    /// The copy is verified, and the file appears whole or not at all.
+    /// Writes a copy of the database as of one moment to a new file that only its owner may read,
+    /// also while the server runs. The copy is verified, and the file appears whole or not at all.
     ///
     /// Writers do not wait; meanwhile the log grows, and nothing is wiped. `VACUUM INTO` reads in
     /// one transaction: SQLite's backup API starts again with each commit of another process and
@@ -43,8 +43,8 @@ extension SQLiteDatabase {
         return inspection
     }
 
-    /// Writes a copy of one moment to a new file for the owner only, synced; removes it if `use`,
-    /// which reads it again, throws.
+    /// Writes a copy of the database as of one moment to a new file that only its owner may read,
+    /// and syncs it. Removes the file if `use`, which reads it again, throws.
     func copy(
         to partial: String,
         _ copy: RunningCopy,
@@ -58,7 +58,8 @@ extension SQLiteDatabase {
             begins(.copying(bytes: bytes, file: partial))
             try copy.during(connection) {
                 try $0.exclusively { db in
-                    // A copy of a database of an older version can shrink, too.
+                    // This lets the copy's file shrink later, also if an older version made the
+                    // database.
                     try FileSpace.choose(db)
                     try db.run("vacuum into \(partial)")
                 }
@@ -67,8 +68,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Copies a backup unchanged, without its hash, which must match; otherwise the same as
-    /// `copy`.
+    /// Copies a backup unchanged, without its hash, which must match; otherwise works as `copy`
+    /// does.
     func copyBackup(
         to partial: String,
         _ keyring: Keyring,
@@ -95,7 +96,7 @@ extension SQLiteDatabase {
         defer { close(descriptor) }
         do {
             try write(descriptor)
-            // SQLite does not wait for the disk here.
+            // SQLite does not wait until the copy is on the disk.
             guard fsync(descriptor) == 0 else {
                 throw StoreError.cannotOpen(place: partial, reason: String(cString: strerror(errno)))
             }
@@ -133,8 +134,8 @@ extension SQLiteDatabase {
         }
     }
 
-    /// Throws `StoreError` with both numbers if the disk lacks room. A copy that fills the disk of
-    /// a database in use would make the server refuse posts.
+    /// Throws `StoreError` with the needed and the free bytes if the disk lacks room. A copy that
+    /// fills the disk of a database in use would make the server refuse posts.
     private func checkRoom(for bytes: Int) throws(StoreError) {
         guard let (free, folder) = try self.freeSpace(), free < UInt64(bytes) else { return }
         let (needed, left) = ((bytes + 1_048_575) / 1_048_576, free / 1_048_576)
@@ -169,9 +170,9 @@ extension SQLiteDatabase {
     }
 }
 
-/// A step of a copy, with its bytes.
+/// A step of a copy, with the number of bytes that it processes.
 package enum CopyStep: Sendable {
-    /// The file grows to about so many bytes.
+    /// The file grows to about this many bytes.
     case copying(bytes: Int, file: String)
     /// All of the copy is read again, as pages and then as rows.
     case verifying(bytes: Int, RunningCopy)

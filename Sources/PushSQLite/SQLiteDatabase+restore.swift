@@ -12,9 +12,9 @@ extension SQLiteDatabase {
     /// `replacedPath`.
     ///
     /// The backup is copied and verified before anything changes. The log of the old database
-    /// moves with it: SQLite would replay it into the restored one. If the process ends in
-    /// between, the lock file records that, and the database cannot be opened until a restore has
-    /// finished.
+    /// moves with it: otherwise SQLite would replay that log into the restored database. If the
+    /// process ends in between, the lock file records that, and the database cannot be opened
+    /// until a restore has finished.
     ///
     /// The backup must have its keyed hash, except with `withoutHash`.
     ///
@@ -34,7 +34,7 @@ extension SQLiteDatabase {
         let lock = try LockFile(forDatabase: self.path)
         defer { lock.release() }
         let wasInterrupted = lock.lastStamp == LockFile.restoring
-        // Opening the lock file has cleared it.
+        // Opening the lock file has removed the stamp.
         if wasInterrupted { lock.leave(LockFile.restoring) }
         guard isReplacing || wasInterrupted || !self.exists else {
             throw .cannotOpen(
@@ -87,8 +87,8 @@ extension SQLiteDatabase {
 
     /// Moves the database and its log. The log moves last: without its database it means nothing.
     ///
-    /// Files that an interrupted restore has already moved stay: the files in their place are its
-    /// copy of a backup.
+    /// Files that an interrupted restore has already moved stay as they are. The files at their
+    /// former paths are that restore's copy of a backup, and are deleted.
     private func moveAway() throws(StoreError) {
         for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: self.path + suffix) {
             guard !FileManager.default.fileExists(atPath: self.replacedPath + suffix) else {

@@ -7,8 +7,8 @@ extension SQLiteStore {
     /// The pause between two steps: clients have the writer for nine tenths of the time.
     private static let stepDelay = Duration.milliseconds(20)
 
-    /// Returns room of the file that cleanup has freed to the file system, until the task is
-    /// cancelled. All other background work runs on the writer's queue.
+    /// Returns the file's space that cleanup has freed to the file system, again and again until
+    /// the task is cancelled. All other background work runs on the writer's queue.
     package func run() async {
         while !Task.isCancelled {
             do {
@@ -20,7 +20,7 @@ extension SQLiteStore {
                     break
                 }
             }
-            // Cancellation ends the sleep early, and the condition sees it.
+            // Cancellation ends the sleep early, and then the condition ends the loop.
             try? await Task.sleep(for: Self.checkInterval)
         }
         while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
@@ -35,7 +35,7 @@ extension SQLiteStore {
             var now = before
             repeat {
                 now = try await self.writer.shrink()
-                // Cancellation ends the sleep early, and the condition sees it.
+                // Cancellation ends the sleep early, and then the condition ends the loop.
                 try? await Task.sleep(for: pause)
             } while now.hasExcess && !Task.isCancelled
             let bytes = (before.pages - now.pages) * Writer.pageSize

@@ -8,8 +8,8 @@ internal import Synchronization
 /// A store in one file of this machine: one connection that writes, and read-only ones for all
 /// readers.
 ///
-/// There is exactly one writing connection: in every SQLite before 3.51.3, two that write or
-/// checkpoint one WAL database at the same instant can corrupt it.
+/// There is exactly one writing connection. In every SQLite before 3.51.3, two connections that
+/// write or checkpoint one WAL database at the same instant can corrupt it.
 package final class SQLiteStore: Store {
     let path: String
     let audit: AuditTrail
@@ -20,7 +20,7 @@ package final class SQLiteStore: Store {
     let pusher: Pusher
     let removals = RemovalClock()
     let lookBook: LookBook
-    /// How many exchanges of the keyring have begun.
+    /// How many replacements of the keyring have begun.
     let exchanges = Atomic(0)
 
     /// Opens the database, creates it and its folder if needed, and migrates its schema.
@@ -162,14 +162,14 @@ package final class SQLiteStore: Store {
         return [("The database", try self.writer.wiper.contents()), ("Its log", try Data(contentsOf: log))]
     }
 
-    /// In seconds.
+    /// How long a connection waits for SQLite's locks, in seconds.
     static let busyTimeout = 5
-    /// In KiB. With a million notifications, 64 MiB saved a quarter of the time compared with the
-    /// usual 2 MiB.
+    /// The page cache of the writing connection, in KiB. In a test with a million notifications,
+    /// 64 MiB saved a quarter of the time that the usual 2 MiB took.
     private static let writerCache = 65_536
 
-    /// Set once. SQLite refuses it if the process has opened a database elsewhere before: then
-    /// SQLite counts memory.
+    /// Turns off SQLite's counts of memory, once for the process. If the process has opened a
+    /// database elsewhere before, SQLite refuses that and goes on counting.
     private static let countNoMemory: Void = { _ = csqlite_count_no_memory() }()
 
     /// Opens a connection with the settings that all connections of a server have.
@@ -180,8 +180,7 @@ package final class SQLiteStore: Store {
             // Only the writer checkpoints, after its commits; no other connection does.
             try db.execute(sql: "pragma wal_autocheckpoint = 0")
             if isReadOnly { return }
-            // This must come before the first page is written, and setting the journal mode writes
-            // one.
+            // This must come before the journal mode is set, which writes the first page.
             try FileSpace.choose(db)
             // FULL: with NORMAL a power cut can lose commits that were acknowledged.
             try db.execute(sql: "pragma journal_mode = wal")
@@ -190,8 +189,8 @@ package final class SQLiteStore: Store {
             // A post changes some random pages of large trees: without the cache, each post would
             // read them again.
             try db.execute(sql: "pragma cache_size = \(-Self.writerCache)")
-            // The journal that rolls back only one caller's work is never needed after a crash. In
-            // memory it saves a file that each commit would create.
+            // The statement journal, which rolls back one caller's work, is never needed after a
+            // crash. It is kept in memory, since each commit would create a file for it.
             try db.execute(sql: "pragma temp_store = memory")
         }
     }

@@ -8,7 +8,7 @@ extension StoreError {
         self = error.isFull ? .full : .failed(reason: error.message ?? "\(error.resultCode)")
     }
 
-    /// The error of SQLite or a decoder; `nil` for an error of another kind.
+    /// Converts an error of SQLite or of a decoder; `nil` for an error of another kind.
     init?(reading error: any Error) {
         switch error {
         case let error as StoreError: self = error

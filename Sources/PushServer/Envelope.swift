@@ -36,8 +36,8 @@ struct Envelope: Sendable {
         self.traces = traces
     }
 
-    /// Reads the token that the answer echoes. Throws a problem if it is invalid, or if the server
-    /// cannot make the requested signature.
+    /// Reads `MyToken`, which the answer echoes. Throws a problem if the field is invalid, or if
+    /// the server cannot make the requested signature.
     func read(_ exchange: Exchange) throws {
         let head = exchange.request.head
         exchange.token = try MyToken(of: head)
@@ -51,7 +51,7 @@ struct Envelope: Sendable {
         var response = Response(Problem(refusal), request: id)
         self.meters.others.record(response.status.code)
         self.logger.debug("request refused", metadata: id.fields.merging(["status": "\(response.status.code)"]) { $1 })
-        // An invalid token is not echoed; the refusal is sent anyway.
+        // An invalid `MyToken` is not echoed; the refusal is sent anyway.
         let token = head.flatMap { try? MyToken(of: $0) }
         let sharing = if let head { self.origins.fields(for: head) } else { self.origins.unreadable }
         response.fields.append(upTo: 512) { Self.writeAddress(id: id, token: token, to: &$0) }
@@ -67,8 +67,8 @@ struct Envelope: Sendable {
         return response
     }
 
-    // Not inlined: a connection keeps the memory that the frames of its suspended functions once
-    // used.
+    // This function is not inlined, so that its callers have small frames. A connection keeps the
+    // memory that the frames of its suspended functions once used.
 
     @inline(never)
     func finish(_ response: consuming Response, of context: RequestContext, in exchange: Exchange) -> Response {
@@ -115,11 +115,12 @@ struct Envelope: Sendable {
         }
         if let hsts, request.isEncrypted { response.fields.append(contentsOf: hsts) }
         if let sharing = self.origins.fields(for: request.head) { response.fields.append(contentsOf: sharing) }
-        // Last, because the signature covers the answer as it is sent.
+        // The signature comes last, because it covers the answer as it is sent.
         if exchange.isToBeSigned { response = self.signer.signed(response, for: request.head) }
     }
 
-    /// RFC 7240 section 3. Section 2 requires `Vary`, so that caches match answers to requests.
+    /// The fields of an answer to a strict request (RFC 7240 section 3). Section 2 requires
+    /// `Vary`, so that caches match answers to requests.
     private static let strictness: StaticString = """
         Preference-Applied: handling=strict\r
         Vary: Prefer\r\n
@@ -178,7 +179,7 @@ struct Envelope: Sendable {
 }
 
 /// A request and the state on which its answer depends. It is a class, because many functions pass
-/// it on; it stays on its loop.
+/// it on; only its event loop uses it.
 final class Exchange {
     let request: Request
     let start = ContinuousClock.now
@@ -196,7 +197,8 @@ final class Exchange {
     /// Whether the matching route runs only if it knows all names in the request.
     var isCheckedStrictly = false
     var token: MyToken?
-    /// The lease's term in which the caller was authenticated; `nil` if that needs none.
+    /// The credential lease's term when the caller was authenticated; `nil` without a caller or a
+    /// term.
     var term: CredentialLease.Term?
     /// The caller's account, if the caller is known and has one.
     var account: AccountID?

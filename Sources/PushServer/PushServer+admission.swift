@@ -6,8 +6,8 @@ internal import SocketHTTP
 
 /// The checks before a request's work: its caller, the caller's quotas and rights.
 extension PushServer {
-    /// The caller, if the route needs one; `nil` also if its check must wait. It runs first, so
-    /// that an unknown caller cannot find out which paths exist.
+    /// The caller, if the route needs one; `nil` also if its check must wait. This check comes
+    /// first, so that an unknown caller cannot find out which paths exist.
     func knownCaller(of exchange: Exchange, for found: RouteTable.Match, now: Date) throws -> Caller? {
         guard found.needsCaller else { return nil }
         let request = exchange.request

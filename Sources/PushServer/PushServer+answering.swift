@@ -6,7 +6,7 @@ internal import SocketHTTP
 
 /// The way of a request whose caller is identified, to its answer.
 extension PushServer {
-    /// Continues a request whose caller could not be identified without waiting.
+    /// Continues a request whose caller can be identified only by work that may wait.
     func signInAndAnswer(_ exchange: Exchange, _ found: RouteTable.Match, now: Date) async -> Response {
         do {
             let caller = try await self.signIn(exchange.request, for: found, now: now)
@@ -35,8 +35,8 @@ extension PushServer {
         return self.reply(with: try route.begin(context), to: context, in: exchange)
     }
 
-    /// Reserves memory for a stranger's body, reads it and continues. The body keeps these bytes
-    /// for the route.
+    /// Reserves memory for a stranger's body, reads the body and continues. The body keeps the
+    /// bytes for the route.
     private func readBodyAndBegin(
         _ route: Route,
         _ context: RequestContext,
@@ -112,8 +112,8 @@ extension PushServer {
         }
     }
 
-    /// Throws `StoreError.unavailable` if the term has ended during the work: the server was
-    /// stopped or cut off, and the caller's credentials may have ended long before the answer.
+    /// Throws `StoreError.unavailable` if the lease's term has ended during the work: the server
+    /// was stopped or cut off, and the caller's credentials may have ended long before the answer.
     private func runLeased(
         _ work: () async throws -> Response,
         for context: RequestContext,

@@ -100,8 +100,8 @@ package final class PushServer: Responder {
                 looks: looks,
                 pool: lists,
                 tags: tags,
-                // A list of another form needs another key name: the cursor is the validator of
-                // its empty answer.
+                // If the form of lists changes, this name must change: a cursor is also the entity
+                // tag of a list without news.
                 cursors: CursorMaker(key: secret.derive("cursor")),
                 signer: signer,
                 settings: settings,
@@ -250,14 +250,15 @@ package final class PushServer: Responder {
             try self.envelope.read(exchange)
             try self.origins.checkHost(of: head, for: found)
             if head.namesItsPage {
-                // Before the check of credentials: for a page of another site they prove nothing.
+                // This comes before the check of credentials: a browser may add them to the
+                // request of another site's page.
                 try self.origins.check(request, for: found)
                 if let preflight = self.origins.preflight(head, for: found) {
                     return .now(self.envelope.finish(preflight, in: exchange))
                 }
             }
             let now = self.wholeMilliseconds(self.now())
-            // Read before any cache lookup.
+            // The term is read before any lookup in the cache.
             if let lease, found.needsCaller { exchange.term = lease.term }
             let caller = try self.knownCaller(of: exchange, for: found, now: now)
             if caller == nil, found.needsCaller {

@@ -49,7 +49,8 @@ package struct ServerSettings: Sendable {
 
     /// Ids are below two to this power; 31 for clients that read them into a 32-bit integer.
     package var idBits: Int
-    /// The payload that is stored when a request has none, as from the tutorial's button.
+    /// The payload that is stored when a request has none, such as that of the button in
+    /// Microsoft's tutorial.
     package var emptyPayload: String
     /// The longest payload, in bytes of JSON text.
     package var maximumPayload: Int
@@ -81,8 +82,8 @@ package struct ServerSettings: Sendable {
     package var platforms: [Platform: PlatformRule] {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
-    /// The platforms of each app but those for calls, always including the default app; each list
-    /// and post reads it.
+    /// The platforms of each app without those for calls; the default app always has an entry.
+    /// They are computed in advance, since each list and post reads them.
     private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy
@@ -186,7 +187,8 @@ package struct ServerSettings: Sendable {
         self.platforms[platform]?.isForCalls ?? false
     }
 
-    /// Later a phone must not ring for a call, even after a pause of its lane.
+    /// The longest lifetime of a notification for a call: later a phone must not ring, even after
+    /// a pause of its lane.
     private static let longestCall = Duration.seconds(120)
 
     private static func byApp(_ platforms: [Platform: PlatformRule]) -> [AppName: Set<Platform>] {

@@ -19,8 +19,8 @@ package final class PushLog: Sendable {
         var tallies: [PushTally.Key: PushTally] = [:]
     }
 
-    // A lock: connections write on the simulator's loop, tests read from any thread, and each use
-    // is short.
+    // A lock protects `state`: connections write on the simulator's loop, tests read from any
+    // thread, and each use is short.
     private let state = Mutex(State())
     private let capacity: Int
     private let onPush: (@Sendable (ReceivedPush) -> Void)?

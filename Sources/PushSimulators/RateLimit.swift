@@ -10,7 +10,7 @@ final class RateLimit: Sendable {
     }
 
     private let window: TimeInterval
-    // A lock: each use is short.
+    // A lock protects `state`; each use is short.
     private let state = Mutex(State())
 
     init(window: TimeInterval) {

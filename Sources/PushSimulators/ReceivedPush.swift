@@ -1,4 +1,4 @@
-/// A request for a push, byte for byte, and its verdict.
+/// A request for a push, byte for byte, and the simulator's verdict on it.
 package struct ReceivedPush: Sendable, Hashable {
     /// The request as received.
     package let request: SimulatedRequest

@@ -1,4 +1,5 @@
-/// The database that a server has used: its cluster, and the newest timeline of it.
+/// The PostgreSQL database that a server has used: its cluster, and the newest timeline of the
+/// cluster.
 ///
 /// A database of an older timeline lacks data that was stored since.
 package struct DatabaseMark: Sendable, Hashable {
@@ -19,14 +20,14 @@ package struct DatabaseMark: Sendable, Hashable {
         self.init(cluster: String(words[0]), timeline: timeline)
     }
 
-    /// One line.
+    /// The mark as one line of text.
     package var text: String { "\(self.cluster) \(self.timeline)\n" }
 }
 
 /// Keeps the mark of a server's database apart from the store, so that the server recognizes an
 /// older database after its next start.
 package protocol DatabaseMarkKeeper: Sendable {
-    /// The place for operators.
+    /// The place of the mark, as operators see it.
     var place: String { get }
 
     /// The mark; `nil` if there is none yet.

@@ -2,7 +2,7 @@ package import Foundation
 package import PushCore
 
 /// Reads that share one statement with other callers' reads. They avoid the ten nested async calls
-/// that a fetch would need.
+/// that a fetch would otherwise need.
 package protocol GatheringReader: Sendable {
     /// Prepares the read that `NotificationReader` does under the same name.
     func pendingNotification(
@@ -21,9 +21,9 @@ package protocol GatheringReader: Sendable {
 /// let found = try pending.result()
 /// ```
 package protocol PendingNotification: AnyObject {
-    /// Begins the read, once, and resumes the caller. Then the read is finished, or it is the
-    /// caller's turn to read for others too. In that case the caller must call `finish`, whatever
-    /// has happened meanwhile, since the others wait for it.
+    /// Begins the read, once, and resumes the caller. On resumption, either the read is finished,
+    /// or it is the caller's turn to read, also for others. In the second case the caller must
+    /// call `finish`, whatever has happened meanwhile, since the other callers wait for that.
     func begin(resume caller: UnsafeContinuation<Void, Never>)
 
     var isFinished: Bool { get }

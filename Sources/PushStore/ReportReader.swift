@@ -31,7 +31,7 @@ package final class ReportReader: Sendable {
     }
 }
 
-/// Runs the parts of tasks one at a time.
+/// Runs the jobs of tasks one after the other.
 private final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "sealpost.reports")
 

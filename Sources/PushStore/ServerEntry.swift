@@ -20,7 +20,7 @@ package struct ServerEntry: Sendable, Hashable {
     /// shutdown it is up to five seconds too early.
     package let heardAt: Date
     package let state: State
-    /// Whether it is the server that answers.
+    /// Whether this is the server that answers the operator.
     package let isThis: Bool
 
     package init(name: String, release: String, startedAt: Date, heardAt: Date, state: State, isThis: Bool) {

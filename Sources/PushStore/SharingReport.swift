@@ -16,15 +16,15 @@ package struct SharingReport: Sendable, Hashable {
     package let retries: Int
     /// Connections that were lost since the start.
     package let connectionsLost: Int
-    /// The database's connected replicas; `nil` if the engine does not tell.
+    /// The database's connected replicas; `nil` if the engine does not report that.
     package let standbys: Int?
     /// How many bytes of the log the slowest replica has not stored; `nil` without a replica, or
     /// if the role may not read it.
     package let standbyLag: Int64?
-    /// Files that hold day keys past their time, also those of servers that are off; `nil` without
-    /// such keys.
+    /// The number of files that hold day keys past their time, also those of stopped servers;
+    /// `nil` if the store has no day keys.
     package let lateDayKeys: Int?
-    /// The time by the database's machine; `nil` if that is this machine.
+    /// The time by the clock of the database's machine; `nil` if the database is on this machine.
     package let otherClock: Date?
 
     package init(

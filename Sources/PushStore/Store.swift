@@ -6,7 +6,7 @@ package import PushCore
 ///
 /// Each function is one transaction, atomic, and durable when it returns; no transaction spans two
 /// calls. Outcomes that a caller must decide about are returned, and failures are thrown as
-/// `StoreError`. Callers take the role that they use, such as `any DeviceStore`.
+/// `StoreError`. A caller takes only the protocol that it uses, such as `any DeviceStore`.
 /// `docs/decisions/store-interface.md` gives the reasons for this division.
 package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore, OutboxStore, EventStore, AuditStore,
     KeyStore, StoreHealth
@@ -14,8 +14,8 @@ package protocol Store: AccountStore, TokenStore, DeviceStore, NotificationStore
     /// Whether other servers may change the stored data at any time.
     var isShared: Bool { get }
 
-    /// The exchange of limits between servers that share the store; `nil` if one server has it
-    /// alone.
+    /// Exchanges delays and pauses with the other servers that share the store; `nil` if one
+    /// server has the store alone.
     var limits: (any LimitStore)? { get }
 
     /// Makes a reader for one event loop or other executor, from which all its functions must be
@@ -52,8 +52,9 @@ package protocol StoreReader: AccountReader, TokenReader, DeviceReader, Notifica
 
 /// Reads that wait only for this machine's memory and disk.
 ///
-/// A call of an `async` function costs some 500 instructions, whether it waits or not, and a fetch
-/// has several, one calling the other. A fetch through these functions has none.
+/// A call of an `async` function costs some 500 instructions, whether it waits or not. A usual
+/// fetch makes several such calls, one within the other. A fetch through these functions makes
+/// none.
 package protocol ImmediateReader: Sendable {
     /// The user of that name, as in `AccountReader`.
     func user(named name: Username) throws(StoreError) -> User?
@@ -84,10 +85,11 @@ package protocol StoreHealth: Sendable {
 
     var report: StoreReport { get }
 
-    /// Asks a database that other servers share with this one; `nil` for a store of one server.
+    /// Asks a database that several servers share for its figures; `nil` for a store of one
+    /// server.
     func sharing() async throws(StoreError) -> SharingReport?
 
-    /// The servers that share the store, ended ones last; empty for a store of one server.
+    /// The servers that share the store, ended servers last; empty for a store of one server.
     ///
     /// The store drops an ended server after a day. At most `limit`.
     func servers(limit: Int) async throws(StoreError) -> [ServerEntry]
@@ -102,8 +104,8 @@ package struct StoreOptions: Sendable {
     /// The store refuses a request's write that has waited longer than this, since its handler's
     /// deadline is near.
     package var writeTimeout = Duration.seconds(20)
-    /// The lanes whose devices can be reached only while they have an event stream open; pushes to
-    /// others wait for `streamOpened`.
+    /// The lanes whose devices can be reached only while they have an event stream open. Pushes to
+    /// a device without one wait for `streamOpened`.
     package var streamLanes: Set<String> = []
     /// The streams that are open in this server.
     package var streams = StreamHub()
@@ -112,7 +114,7 @@ package struct StoreOptions: Sendable {
     package var looks: [String: Duration] = [:]
     /// Receives the changes that the store makes by itself.
     package var lookBook = LookBook()
-    /// The tags of devices that count.
+    /// Decides which of the tags that devices set count.
     package var tags = TagPolicy()
     /// Whether a database that was moved to another place is opened all the same, to be read.
     package var admitsMoved = false
@@ -126,14 +128,14 @@ package struct StoreOptions: Sendable {
     /// The lanes whose pushes another server may have to send. A store that several servers
     /// share announces new pushes in these lanes.
     package var announcedLanes: Set<String> = []
-    /// Called from any thread when another server has announced work in such a lane; an
-    /// announcement may be lost.
+    /// Called from any thread when another server has announced work in one of `announcedLanes`;
+    /// an announcement may be lost.
     package var onWork: @Sendable () -> Void = {}
     /// The keeper of the day keys' secret; `nil`: the keyring encrypts everything. A store that
     /// overwrites erased data needs none.
     package var dayChain: (any DayChainKeeper)?
     /// The keeper of the database's mark, which the store compares at its start; `nil`: the mark
-    /// lives as long as the process.
+    /// is kept in memory only.
     package var mark: (any DatabaseMarkKeeper)?
     /// Called before each exchange with the servers that share the store. `false` skips the
     /// exchange, as if this server were stopped: for tests.
@@ -142,7 +144,8 @@ package struct StoreOptions: Sendable {
     package var spans: SpanRecorder?
     /// The clock for times that the store writes by itself.
     package var now: @Sendable () -> Date = { Date() }
-    /// Called from any thread; after `broken` no write is acknowledged.
+    /// Receives the store's events, from any thread. After the event `broken`, no write is
+    /// acknowledged.
     package var onEvent: @Sendable (StoreEvent) -> Void = { _ in }
 
     package init() {}
@@ -157,12 +160,12 @@ package struct StoreOptions: Sendable {
 /// The location of a store: opens the store, and inspects it from outside, read-only, also while a
 /// server runs.
 package protocol StorePlace: Sendable, CustomStringConvertible {
-    /// The reason why the place cannot be used, without a password that its text may have; `nil`
-    /// if it can.
+    /// The reason why the place cannot be used, without any password that the place's text
+    /// contains; `nil` if it can.
     var fault: String? { get }
 
-    /// Whether there is a store already. Throws `StoreError` if that cannot be found out, as the
-    /// database's server does not answer.
+    /// Whether there is a store already. Throws `StoreError` if that cannot be found out, for
+    /// example because the database's server does not answer.
     func isMade() throws(StoreError) -> Bool
 
     /// Opens the store, creates it if there is none, and migrates its schema.
@@ -194,7 +197,7 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
     var lastWrite: (place: String, at: Date)? { get }
 
     /// How many bytes are free, and where; `nil` if the place is on another machine, which does
-    /// not tell.
+    /// not report that.
     func freeSpace() throws(StoreError) -> (bytes: UInt64, place: String)?
 }
 
@@ -208,7 +211,7 @@ extension StorePlace {
 
     /// Whether there is a store already; also `true` if that cannot be found out.
     package var exists: Bool {
-        // The caller means to use the store, and then gets the error.
+        // If that cannot be found out, the caller gets the error when it then opens the store.
         (try? self.isMade()) ?? true
     }
 
@@ -229,8 +232,8 @@ package struct StoreInspection: Sendable, Hashable {
     package let unknownMigration: String?
     /// The first applied migration that differs from this program's migration.
     package let changedMigration: String?
-    /// The reason why no server opens the store, if it was moved, or a move into it has not
-    /// finished.
+    /// If the store was moved, or a move into it has not finished: the reason why no server opens
+    /// it; otherwise `nil`.
     package let move: String?
     /// The tallies of all lanes that ever had a push; empty if the store is damaged.
     package let tallies: [String: Tally]

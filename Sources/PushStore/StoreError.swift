@@ -17,8 +17,8 @@ package enum StoreError: Error, CustomStringConvertible {
     /// The day keys are missing, or are not the ones that encrypt the database's payloads.
     case wrongDayKeys(reason: String)
     /// The only database that accepts writes lacks data that was stored before, so the store left
-    /// it unchanged. Anybody may see the summary; `kept` is the place of the mark of the database
-    /// used before.
+    /// it unchanged. Anybody may see the summary; `kept` is the place where the server keeps the
+    /// mark of the database that it used before.
     case refused(summary: String, reason: String, kept: String)
     /// The disk is full; writes fail until there is room.
     case full

@@ -18,13 +18,13 @@ package enum StoreEvent: Sendable, Hashable {
     case keyWaits(KeyWait)
     /// The key that waited encrypts from now on.
     case keySeals(UInt32)
-    /// Other servers encrypt with a key that this one lacks, so it no longer takes part. Reported
-    /// once for each reason.
+    /// Other servers encrypt with a key that this one lacks, so this server no longer takes part
+    /// in the work. Reported once for each reason.
     case outWithoutKey(reason: String)
     /// A row cannot be read; the store skips it, so that it does not block others.
     case setAside(SetAside)
-    /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts them
-    /// since the start.
+    /// Too many receipts wait to be written, and the newest were dropped; `inAll` counts all
+    /// dropped receipts since the start.
     case receiptsDropped(inAll: Int)
     /// The write-ahead log could not be checkpointed; reported once for each reason, until a
     /// checkpoint succeeds.
@@ -81,10 +81,11 @@ package struct StoreReport: Sendable, Hashable {
 
     /// The transactions of this server that write, since the start.
     package struct Commits: Sendable, Hashable {
-        /// The writes in all of them; those that wait at the same time share one.
+        /// The writes in all of these transactions; writes that wait at the same time share a
+        /// transaction.
         package var writes: Int
-        /// From a transaction's last statement until it is on the disk; for a database server this
-        /// includes the round trip.
+        /// The times from a transaction's last statement until the transaction is on the disk; for
+        /// a database server this includes the round trip.
         package var times: TimeHistogram
 
         package init(writes: Int, times: TimeHistogram) {

@@ -9,13 +9,15 @@
 /// ```
 /// Use it on the stream's loop only.
 package protocol ByteStream: AnyObject {
-    /// Reads the bytes that have arrived. `nil`: none yet; 0: the peer has ended its side.
+    /// Reads the bytes that have arrived. Returns `nil` if there are none yet, and 0 if the peer
+    /// has ended its side.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws(StreamError) -> Int?
 
-    /// Writes as many bytes as fit. `nil`: none fit now.
+    /// Writes as many bytes as fit. Returns `nil` if none fit now.
     func write(_ bytes: UnsafeRawBufferPointer) throws(StreamError) -> Int?
 
-    /// Resumes `waiter` when `read` is worth another try, or its wait has ended without that.
+    /// Resumes `waiter` when `read` is worth another try, or when the wait has ended for another
+    /// reason.
     func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter)
 
     /// Makes the present or the next wait for readable bytes return early.
@@ -40,7 +42,7 @@ package protocol ByteStream: AnyObject {
 
 /// A task that waits for readiness: resumed once, with the reason if the wait failed.
 ///
-/// Unsafe, because a checked one costs an allocation for each wait.
+/// The continuation is unsafe, because a checked one costs an allocation for each wait.
 package typealias Waiter = UnsafeContinuation<WaitError?, Never>
 
 extension ByteStream {

@@ -4,14 +4,15 @@ internal import Glibc
 /// The number of cores that this process may use, by its affinity and by the quotas of its control
 /// groups.
 package enum CoreCount {
-    /// At least 1.
+    /// The number for this process, at least 1.
     package static var current: Int { self.allowed(affinity: Int(cepoll_core_count()), root: "") }
 
     /// Reads the quotas of this process's control group and of all groups above it, as each may
     /// have one; `root` is prepended to all paths.
     ///
-    /// A container may see its own group as the root of the file system and still be told its path
-    /// outside: a missing file is skipped.
+    /// In a container, the kernel may report the group's path as seen from outside, where the
+    /// container has no such file. So a missing file is skipped; the container's own group may be
+    /// the root of its file system.
     package static func allowed(affinity: Int, root: String) -> Int {
         var count = max(1, affinity)
         for line in Self.text(root + "/proc/self/cgroup").split(separator: "\n") {
@@ -50,7 +51,7 @@ package enum CoreCount {
         return self.cores(quota: quota, period: period)
     }
 
-    /// Rounds up: two loops use one and a half cores best.
+    /// Rounds up, because two loops make the best use of one and a half cores.
     private static func cores(quota: Substring, period: Substring) -> Int? {
         guard let quota = Int(quota), let period = Int(period), quota > 0, period > 0 else { return nil }
         return max(1, (quota - 1) / period + 1)

@@ -9,8 +9,8 @@ package enum WaitError: Error, Hashable {
 
 /// A non-blocking descriptor on which tasks of one loop can wait. Owns and closes the descriptor.
 ///
-/// Readiness is remembered, so make the system call first and wait only when it would block; a
-/// wait may return early, so call again. Use it on the loop only.
+/// Readiness is remembered, so make the system call first and wait only when it would block. A
+/// wait may return early, so repeat the system call after it. Use the descriptor on the loop only.
 package final class Descriptor: ReadinessHandler {
     /// Becomes -1 when the descriptor is closed, because the kernel then reuses the number for
     /// another file.
@@ -42,8 +42,8 @@ package final class Descriptor: ReadinessHandler {
         }
     }
 
-    /// Resumes the waiter when a read would not block. It is no async function, since each async
-    /// call costs a task with its own executor 500 instructions.
+    /// Resumes the waiter when a read would not block. This is not an async function, since each
+    /// async call costs a task with its own executor 500 instructions.
     package func whenReadable(until deadline: ContinuousClock.Instant, resume waiter: Waiter) {
         self.loop.assertOnLoop()
         self.reader.wait(until: deadline, resume: waiter)
@@ -76,8 +76,8 @@ package final class Descriptor: ReadinessHandler {
     /// Runs `body`; when the task is cancelled, the current wait and all later ones end with
     /// `cancelled`.
     ///
-    /// One cancellation handler for a whole connection, because one for each wait would cost more
-    /// than the wait.
+    /// Use it once for a whole connection, because a cancellation handler for each wait would cost
+    /// more than the wait.
     package func cancellingWaits<Result>(_ body: () async -> Result) async -> Result {
         // Safe: the reference is used on the loop only, where the descriptor lives.
         nonisolated(unsafe) let descriptor = self
@@ -117,8 +117,8 @@ private final class Side {
     private(set) var isReady = false
     var staysReady = false
     private var ended: WaitError?
-    /// Resumed exactly once: `resume` takes it out first, and the owner of the descriptor closes
-    /// it, which ends the wait.
+    /// It is resumed exactly once: `resume` takes it out first, and closing the descriptor ends a
+    /// wait that is left.
     private var waiter: Waiter?
     private var timer: LoopTimer?
 

@@ -34,7 +34,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// The number of the running job. A task that has really waited finds a new number.
     package private(set) var jobNumber: UInt64 = 1
     private var ready = JobQueue<UnownedJob>()
-    /// The loop resumes each waiter once, also when it ends.
+    /// The loop resumes each of these waiters once, also when the loop ends.
     private var yielded = JobQueue<Waiter>()
     /// The start of this turn: exact enough for deadlines.
     package private(set) var now = ContinuousClock.now
@@ -75,8 +75,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     /// Lets all other ready work run first: sockets, timers, calls and tasks that have not
     /// yielded.
     ///
-    /// For a task that could run for long. After `Task.yield()`, in contrast, a task waits only
-    /// among those that have just become ready. Call it on the loop only.
+    /// Use it in a task that could run for long. After `Task.yield()`, in contrast, a task waits
+    /// only for those that have just become ready. Call it on the loop only.
     package func yield() async {
         _ = await withUnsafeContinuation { self.afterOthers(resume: $0) }
     }
@@ -116,8 +116,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         assert(self.isCurrent || self.inbox.isStopped, "only on the loop's own thread")
     }
 
-    /// The longest turn within the last one to two minutes, from any thread: for so long a client
-    /// of the loop has waited.
+    /// The longest turn within the last one to two minutes: the time that a client of the loop has
+    /// had to wait. Any thread may read it.
     package var longestTurn: Duration { self.turns.value(now: .now) }
 
     // MARK: Watches and timers
@@ -165,8 +165,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
 
     /// Records that a timer with an entry will never be armed again.
     func abandonTimer() {
-        // Dropped after the call, since what a timer's action holds may abandon other timers as it
-        // ends.
+        // The dropped entries are released after the call: a released action may be the last owner
+        // of objects that abandon other timers.
         let timers = self.timers
         self.timers.abandonOne()
         withExtendedLifetime(timers) {}
@@ -202,7 +202,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     private func run() {
         self.threadID.store(pthread_self(), ordering: .relaxed)
         pthread_setname_np(pthread_self(), self.name)
-        // The time until the thread began is no turn.
+        // The time until the thread began does not count as a turn.
         self.now = .now
         repeat {
             self.waitForEvents()
@@ -216,7 +216,7 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
         let late = self.inbox.stop()
         for call in late.calls { call() }
         while let waiter = self.yielded.popFirst() { waiter.resume(returning: nil) }
-        // The calls may have made tasks ready here, and the resumed waiters have.
+        // Tasks may have become ready here, from these calls and from the resumed waiters.
         self.ready.append(contentsOf: late.jobs)
         while let job = self.ready.popFirst() { globalConcurrentExecutor.enqueue(job) }
         // Timers and watches hold references to objects that refer to the loop. The old timers are
@@ -253,7 +253,8 @@ package final class EventLoop: TaskExecutor, @unchecked Sendable {
     }
 
     private func fireTimers() {
-        // One at a time, because an action may arm timers and needs access to the queue.
+        // Timers fire one at a time, because an action may arm timers and needs access to the
+        // queue.
         while let fire = self.timers.takeDue(now: self.now) { fire() }
     }
 

@@ -23,7 +23,7 @@ extension Listener {
         return address.withName { connect(probe, $0, $1) } == -1 && errno == ECONNREFUSED
     }
 
-    /// Accepted sockets inherit the option: one call instead of one for each connection.
+    /// Sets an option that accepted sockets inherit: one call instead of one for each connection.
     static func sendAtOnce(_ socket: Int32) {
         var yes: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))

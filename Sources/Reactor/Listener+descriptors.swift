@@ -7,7 +7,7 @@ extension Listener {
     package static let mostReservedDescriptors = 256
 
     /// The limit for the descriptors of connections: their numbers must be below it. Half of the
-    /// free descriptors, but not more than the largest number, are left for other uses.
+    /// free descriptors are left for other uses, but not more than `mostReservedDescriptors`.
     package static var usableDescriptors: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return .max }

@@ -12,11 +12,11 @@ package final class Listener: Sendable {
     private let isShared: Bool
     /// The most connections that are accepted before the loop gets its turn.
     private static let takenPerTurn = 64
-    /// The number of turns after `stop()`: enough for the clients that wait, and an end to a
-    /// flood.
+    /// The most turns of `accept` after `stop()`. They are enough for the clients that already
+    /// wait, and a flood of new ones comes to an end.
     private static let lastTurns = 64
 
-    /// A mutex, because the caller of `stop()` is not on a loop.
+    /// It is a mutex, because the caller of `stop()` is not on a loop.
     private let life = Mutex(Life())
 
     private struct Life {
@@ -77,8 +77,8 @@ package final class Listener: Sendable {
         self.socket = socket
     }
 
-    /// Another listener on the same socket, whose `stop()` leaves the connections that wait to
-    /// this one. Throws `SystemError`.
+    /// Another listener on the same socket. Its `stop()` leaves waiting connections to this
+    /// listener. Throws `SystemError`.
     package func duplicate() throws(SystemError) -> Listener {
         try Listener(adopting: SystemError.check("dup") { dup(self.socket) })
     }
@@ -87,11 +87,11 @@ package final class Listener: Sendable {
         if !self.life.withLock({ $0.isClosed }) { close(self.socket) }
     }
 
-    /// Resets connections whose client has not acknowledged pending bytes for `time`: it has
+    /// Resets connections whose client has not acknowledged pending bytes for `time`, and so has
     /// vanished.
     package func dropVanishedClients(after time: Duration) {
         guard case .tcp = self.address else { return }
-        // Accepted sockets inherit it, as they do `TCP_NODELAY`.
+        // Accepted sockets inherit this option, as they do `TCP_NODELAY`.
         var milliseconds = UInt32(clamping: time.components.seconds * 1000)
         setsockopt(
             self.socket,
@@ -102,14 +102,14 @@ package final class Listener: Sendable {
         )
     }
 
-    /// Lets every `accept` take the connections that already wait, and end; later calls do the
-    /// same. The last of them closes the socket, so that clients who come from then on are refused
-    /// and can ask elsewhere.
+    /// Makes each call of `accept` take the connections that already wait, and return. Later calls
+    /// of `accept` do the same. The last of them closes the socket, so that clients who come from
+    /// then on are refused and can ask elsewhere.
     ///
-    /// On an adopted socket they end at once, and waiting connections are left to the next
+    /// On an adopted socket the calls return at once, and waiting connections are left to the next
     /// process.
     ///
-    /// Unlike cancelling its task, this does not affect the tasks that the accepting one has
+    /// Unlike cancelling the task that accepts, this does not affect the tasks that it has
     /// started.
     package func stop() {
         let wakes = self.life.withLock { life in
@@ -122,8 +122,8 @@ package final class Listener: Sendable {
     /// Accepts connections on `loop` until `stop()` or until the task is cancelled; each is a
     /// non-blocking descriptor, which the caller then owns.
     ///
-    /// Pauses while the only free descriptors are not for connections, and after temporary
-    /// failures. Cancellation leaves the socket open; dropping the listener closes it.
+    /// It pauses while all descriptors for connections are in use, and after temporary failures.
+    /// Cancellation leaves the socket open; dropping the listener closes it.
     package func accept(on loop: EventLoop, _ connection: (Int32) -> Void) async {
         guard let duplicate = self.begin() else { return }
         defer { self.end() }
@@ -152,7 +152,7 @@ package final class Listener: Sendable {
                 case EINTR, ECONNABORTED: continue
                 case EAGAIN:
                     if self.isStopped { return }
-                    // Throws only on cancellation and `stop()`, which the next turn sees.
+                    // This throws only on cancellation and `stop()`, which the next turn sees.
                     try? await descriptor.waitToRead(until: .now + .seconds(3600))
                 default: await Self.pauseBeforeRetry()
                 }
@@ -163,17 +163,17 @@ package final class Listener: Sendable {
     // MARK: - Private
 
     private static func pauseBeforeRetry() async {
-        // Ends early only on cancellation, which the next turn sees.
+        // This ends early only on cancellation, which the next turn sees.
         try? await Task.sleep(for: .milliseconds(50))
     }
 
     private var isStopped: Bool { self.life.withLock { $0.isStopped } }
 
     /// A duplicate of the socket, because a `Descriptor` closes the socket that it owns; `nil`
-    /// after the end.
+    /// once the listener is closed.
     private func begin() -> Int32? {
         self.life.withLock { life in
-            // Out of descriptors: treated as if the task had been cancelled.
+            // Without a free descriptor, `accept` returns as if its task had been cancelled.
             guard !life.isClosed, let duplicate = try? SystemError.check("dup", { dup(self.socket) }) else {
                 return nil
             }

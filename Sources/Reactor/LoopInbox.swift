@@ -2,8 +2,8 @@ internal import CEpoll
 internal import Glibc
 internal import Synchronization
 
-/// Jobs and calls that other threads pass to a loop, and the descriptor that wakes it. For any
-/// thread, unless noted otherwise.
+/// Jobs and calls that other threads pass to a loop, and the descriptor that wakes it. Any thread
+/// may use it, unless noted otherwise.
 ///
 /// `add` returns `false` after `stop`: the loop has ended, and the job or call was not stored.
 struct LoopInbox: ~Copyable, Sendable {

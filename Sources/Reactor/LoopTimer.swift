@@ -40,8 +40,8 @@ package final class LoopTimer {
     fileprivate func entryIsDue(_ entry: ContinuousClock.Instant) {
         if entry == self.earliestEntry { self.earliestEntry = nil }
         guard let deadline else { return }
-        // Not compared with the current time: on a late loop the timer would overtake those due
-        // before its deadline.
+        // The deadline is not compared with the current time: on a loop that is late, this timer
+        // would overtake timers that are due before it.
         if deadline <= entry {
             self.deadline = nil
             self.action()
@@ -67,8 +67,8 @@ struct TimerQueue {
 
     var count: Int { self.entries.count }
 
-    /// Removes the entries of abandoned timers once these are half of all: closed connections
-    /// leave several each.
+    /// Removes the entries of abandoned timers once these are half of all entries. Each closed
+    /// connection leaves several.
     mutating func abandonOne() {
         self.abandoned += 1
         guard self.abandoned >= 64, self.abandoned * 2 >= self.entries.count else { return }

@@ -13,8 +13,8 @@ extension SocketAddress {
             bytes.withMemoryRebound(to: sockaddr.self) { getsockname(socket, $0.baseAddress, &length) }
         }
         try SystemError.check("getsockname") { result }
-        // The family is followed by the port and an IPv4 address, or by the port, IPv6's flow
-        // label and address; or by the path.
+        // After the family come port and address for IPv4, port, flow label and address for IPv6,
+        // or the path of a unix socket.
         let familySize = MemoryLayout<sa_family_t>.size
         let bytes = withUnsafeBytes(of: &name) { Array($0.prefix(Int(length)).dropFirst(familySize)) }
         let address: SocketAddress? =

@@ -4,7 +4,7 @@ internal import Glibc
 /// A connected socket without encryption.
 package final class SocketStream: ByteStream {
     package let descriptor: Descriptor
-    /// Whether the last read did not fill its buffer, so that the next would find nothing.
+    /// Whether the last read did not fill its buffer, so that the next read would find nothing.
     private var isDrained = false
 
     package init(_ descriptor: Descriptor) {

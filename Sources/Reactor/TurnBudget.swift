@@ -8,11 +8,12 @@
 /// never reads the clock. It is a class, because a struct would be copied for each query, which
 /// costs more than the result. Use it on the loop only.
 package final class TurnBudget {
-    /// The number of answers after which the loop's turn costs only about a twentieth of them.
+    /// The most steps in one turn. With so many answers, the loop's own turn costs only about a
+    /// twentieth of them.
     private static let steps = 32
     private static let bytes = 65_536
-    /// Costly steps, such as signatures, reach it sooner. With a hundred busy tasks each has its
-    /// turn after 10 ms.
+    /// The most time in one turn. Costly steps, such as signatures, reach it before the number of
+    /// steps. With a hundred busy tasks, each gets its turn every 10 ms.
     private static let time = Duration.microseconds(100)
     /// The steps of a single request: one to read it, one to answer it.
     private static let freeSteps = 2

@@ -1,15 +1,16 @@
 internal import CSQLite
 package import Foundation
 
-/// A value that can be a parameter of a statement. All of them fit into an existential without a
-/// box.
+/// A value that can be a parameter of a statement. All conforming types fit into an existential
+/// without a heap allocation.
 package protocol Bindable: Sendable {
     /// Binds the value to a parameter, counted from 1. SQLite copies values that are passed by
     /// pointer.
     func bind(to statement: OpaquePointer, at index: Int32)
 }
 
-// SQLITE_TRANSIENT, a macro that is not imported: SQLite copies the bytes.
+// The value of SQLITE_TRANSIENT, a macro that Swift does not import: it makes SQLite copy the
+// bytes.
 private var transient: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
 
 extension Int64: Bindable {

@@ -1,8 +1,8 @@
 extension Database {
     /// Runs a statement that writes; returns how many rows it changed.
     ///
-    /// The statement is compiled once for each connection and kept with its text, so a text that
-    /// names values instead of parameters costs memory and time. Throws `DatabaseError`.
+    /// The statement is compiled once for each connection and kept with its text. So a text that
+    /// contains values instead of parameters costs memory and time. Throws `DatabaseError`.
     @discardableResult
     package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
         try self.bound(sql, values).forEach { _ in true }
@@ -72,7 +72,8 @@ extension Database {
     }
 }
 
-/// Statements with their values in their text, which are compiled once, too.
+/// Statements with interpolated values, which become parameters; these statements are compiled
+/// once, too.
 extension Database {
     /// Runs a statement that writes; returns how many rows it changed.
     @discardableResult

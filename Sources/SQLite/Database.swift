@@ -6,7 +6,7 @@ internal import Synchronization
 /// All methods throw `DatabaseError`, and the errors of their closures.
 package final class Database {
     /// The connection's handle, for the functions of SQLite that this module does not wrap; `nil`
-    /// once it is closed.
+    /// once the connection is closed.
     package private(set) var handle: OpaquePointer?
     /// Another thread may interrupt the connection, but not while it is being closed.
     private let isOpen = Mutex(true)
@@ -16,7 +16,7 @@ package final class Database {
     private var isInBlock = false
 
     init(path: String, isReadOnly: Bool, busyTimeout: Duration) throws {
-        // The lock of `Connection` takes the place of SQLite's own.
+        // SQLite needs no lock of its own, since `Connection` has one.
         let flags =
             SQLITE_OPEN_NOMUTEX | (isReadOnly ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
         let code = sqlite3_open_v2(path, &self.handle, flags, nil)
@@ -24,8 +24,8 @@ package final class Database {
         sqlite3_extended_result_codes(self.handle, 1)
         csqlite_refuse_texts_in_double_quotes(self.handle)
         sqlite3_busy_timeout(self.handle, Int32(clamping: busyTimeout.components.seconds * 1000))
-        // SQLite reads no file before its first statement; another file than a database fails
-        // here.
+        // SQLite reads no file before its first statement; a file that does not contain a database
+        // fails here.
         try self.execute(sql: "select 1 from sqlite_schema limit 1; pragma foreign_keys = on")
     }
 
@@ -45,7 +45,7 @@ package final class Database {
 
     /// Compiles a statement once; the connection keeps it with its text.
     ///
-    /// A text that names values instead of parameters would cost memory and time.
+    /// A text that contains values instead of parameters would cost memory and time.
     package func cachedStatement(sql: String) throws -> Statement {
         if let statement = self.statements[sql] {
             try self.checkTransaction()
@@ -116,8 +116,8 @@ package final class Database {
         }
     }
 
-    /// Refuses a statement after SQLite has rolled back the transaction around it: it would be a
-    /// transaction of its own.
+    /// Refuses a statement after SQLite has rolled back the transaction around it: the statement
+    /// would be a transaction of its own.
     private func checkTransaction() throws {
         guard !self.isInBlock || self.isInsideTransaction else {
             throw DatabaseError(resultCode: .abort, message: "the transaction was rolled back")

@@ -2,7 +2,7 @@ internal import CSQLite
 package import Foundation
 
 /// The current row of a statement, read directly from SQLite. The statement is reset when the
-/// value ends.
+/// lifetime of this value ends.
 package struct DirectRow: ~Copyable {
     /// The handle, for functions of SQLite that this type does not wrap.
     package let statement: OpaquePointer

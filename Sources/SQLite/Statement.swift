@@ -4,7 +4,7 @@ internal import CSQLite
 package final class Statement {
     package let handle: OpaquePointer?
 
-    /// Compiles the first statement of a text; `rest` is the text behind it.
+    /// Compiles the first statement of a text; `rest` is the text after that statement.
     init(_ text: UnsafePointer<CChar>, in connection: OpaquePointer?, rest: inout UnsafePointer<CChar>?) throws {
         var handle: OpaquePointer?
         let code = sqlite3_prepare_v2(connection, text, -1, &handle, &rest)
@@ -24,7 +24,7 @@ package final class Statement {
 
     package var parameterCount: Int { Int(sqlite3_bind_parameter_count(self.handle)) }
 
-    /// The rows of the statement with these parameters, one for each of its own.
+    /// The rows of the statement with these arguments, one argument for each of its parameters.
     package func rows(_ arguments: [any Bindable]) throws -> DirectRow {
         guard let handle, arguments.count == self.parameterCount else {
             throw DatabaseError.otherParameters

@@ -10,8 +10,8 @@
 /// ```
 struct Admission {
     enum Verdict: Hashable {
-        /// The caller must call `leave` when the connection ends. If it `evicts`, the caller
-        /// closes the connection that has been idle longest to make room.
+        /// The caller must call `leave` when the connection ends. If `evicts` is `true`, the
+        /// caller closes the connection that has been idle longest, to make room.
         case welcome(evicts: Bool)
         /// The server sends the client the reason; the caller must call `leaveRefused` when the
         /// connection ends.

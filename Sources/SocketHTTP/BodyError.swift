@@ -3,7 +3,7 @@ package enum BodyError: Error, Hashable {
     case tooLarge
     case timedOut
     case malformed
-    /// The client has gone, or the exchange has ended.
+    /// The client has gone, or the request has already been answered.
     case closed
 
     /// The refusal to answer with, as if the server itself had refused the request.

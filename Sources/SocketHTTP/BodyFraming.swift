@@ -3,7 +3,7 @@ internal import Bytes
 /// The way to find the end of a request's body (RFC 9112 §6.3).
 enum BodyFraming: Sendable, Hashable {
     case none
-    /// Not zero.
+    /// The length is not zero.
     case length(Int)
     case chunked
 }

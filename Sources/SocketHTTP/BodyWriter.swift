@@ -43,8 +43,8 @@ package final class BodyWriter: @unchecked Sendable {
 
     /// Waits until `ring()`, the deadline or the stop of the server.
     ///
-    /// Throws `ClientGone` as soon as the client ends its side, which is how a listening client
-    /// leaves.
+    /// Throws `ClientGone` as soon as the client ends its side of the connection: a client that
+    /// only listens leaves in this way.
     package func wait(until deadline: ContinuousClock.Instant) async throws(ClientGone) -> Awakening {
         while let connection {
             if connection.loopState.isStopping { return .serverStops }
@@ -65,7 +65,8 @@ package final class BodyWriter: @unchecked Sendable {
         throw ClientGone()
     }
 
-    /// Ends the current wait, or the next one. From any thread; harmless after the end.
+    /// Ends the current wait, or the next one. Any thread may call it; after the body's end it has
+    /// no effect.
     package func ring() {
         self.loop.execute {
             self.isRung = true

@@ -1,6 +1,7 @@
 internal import Bytes
 
-/// A range of bytes in a request's head. Half the size of a `Range<Int>`; heads are short.
+/// A range of bytes in a request's head. It takes half the memory of a `Range<Int>`, and suffices
+/// since heads are short.
 struct ByteRange: Sendable, Hashable {
     private let lowerBound: UInt32
     private let upperBound: UInt32

@@ -1,4 +1,4 @@
-/// A set of ASCII bytes, as two words that the compiler can fold into the code.
+/// A set of ASCII bytes, as two integers that the compiler can put into the code as constants.
 struct ByteSet: Sendable {
     private let low: UInt64
     private let high: UInt64
@@ -34,8 +34,8 @@ extension Span<UInt8> {
             var index = 0
             while index + 8 <= bytes.count {
                 let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
-                // Sets the high bit of each byte that is below 0x20 or is DEL. A borrow can set
-                // more high bits, but never clears one, so the slow check below decides.
+                // This sets the high bit of each byte that is below 0x20 or is DEL. A borrow can
+                // set more high bits, but never clears one, so the slow check below decides.
                 let isBelow = (word &- ones &* 0x20) & ~word & highs
                 let isDelete = ((word ^ ones &* 0x7F) &- ones) & ~(word ^ ones &* 0x7F) & highs
                 if isBelow | isDelete != 0 {

@@ -14,8 +14,8 @@ struct ChunkDecoder: Sendable {
         case trailerStart, trailerName, trailerValue, trailerLineEnd, end, finished
     }
 
-    /// The limit for all chunks of a body: extensions are not in use, and would let a client send
-    /// bytes that no limit counts.
+    /// The most bytes of extensions in all chunks of a body. Extensions are not in use; without
+    /// this limit, a client could send any number of bytes in them.
     static let extensionBytes = 4096
 
     var isFinished: Bool { self.state == .finished }

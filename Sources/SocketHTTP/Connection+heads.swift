@@ -5,7 +5,7 @@ extension Connection {
     /// A wait before the next step.
     enum Pause {
         case input(until: ContinuousClock.Instant)
-        /// Other tasks have their turn.
+        /// Other tasks of the loop run first.
         case turn
     }
 

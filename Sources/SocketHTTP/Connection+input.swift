@@ -67,7 +67,8 @@ extension Connection {
         }
     }
 
-    /// Returns whether the client waits for 100 Continue, and records that it gets it now.
+    /// Returns whether the client waits for 100 Continue, and records that the server sends it
+    /// now.
     @discardableResult
     private func endContinueWait() -> Bool {
         guard case .awaitingContinue(let framing) = self.body else { return false }
@@ -108,7 +109,7 @@ extension Connection {
         case .ended: throw .closed
         case .nothing: break
         }
-        // Many clients may wait in the middle of a body.
+        // The memory matters, because many clients may wait in the middle of a body.
         self.releaseInput()
         do throws(WaitError) {
             try await self.stream.waitToRead(until: deadline)

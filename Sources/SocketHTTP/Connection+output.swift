@@ -83,7 +83,7 @@ extension Connection {
         return isCopied || !hasBody
     }
 
-    /// Moves `output` to the caller, or spare memory if `output` has none.
+    /// Moves `output` to the caller, or the loop's spare memory if `output` has no memory.
     private func takeOutput() -> [UInt8] {
         var output: [UInt8] = []
         swap(&output, &self.output)

@@ -88,7 +88,7 @@ final class Connection {
         self.close()
     }
 
-    /// Refuses the connection itself.
+    /// Refuses the whole connection, before any request.
     func refuseConnection(_ refusal: Refusal) async {
         if self.loopState.insert(self) {
             await self.refuse(refusal)
@@ -160,13 +160,14 @@ final class Connection {
         return .answer(response, head, sendsBody: !isWhole, unread: unread, closes: closes)
     }
 
-    /// Whether no request can follow this one.
+    /// Whether no other request can follow this one on the connection.
     private func mustClose(after response: Response, to head: RequestHead, leaving unread: UnreadBody) -> Bool {
         if response.closesConnection || !head.keepsAlive { return true }
         if self.loopState.isStopping || self.served >= self.limits.requestsPerConnection { return true }
         guard response.streamingBody != nil else { return unread == .tooMuch }
-        // In HTTP/1.0, the end of the connection is the end of a streaming body. A request body
-        // that is still missing would arrive while the server watches for the client's end.
+        // In HTTP/1.0, the end of the connection is the end of a streaming body. If a part of the
+        // request body is still missing, it would arrive while the server watches whether the
+        // client ends its side.
         return head.isVersion10 || unread != .nothing
     }
 
@@ -185,8 +186,8 @@ final class Connection {
         self.state = .overdue
         let head = self.parser.head
         self.encode(self.responder.refuse(.handlerTooSlow, head: head), to: RequestTraits(head), closes: true)
-        // If the socket does not take all of it, the client does not read; then the connection
-        // closes without the remaining bytes.
+        // If the socket does not take the whole answer, the client does not read; then the
+        // connection closes without the remaining bytes.
         let output = self.output
         let isSent = (try? output.span.withUnsafeBytes { try self.stream.write($0) }) == output.count
         if isSent { self.stream.endWriting() } else { self.close() }

@@ -21,7 +21,7 @@ enum BodyState {
     case whole
     /// The client waits for 100 Continue before it sends the body.
     case awaitingContinue(BodyFraming)
-    /// Not zero.
+    /// The number of missing bytes, which is not zero.
     case length(Int)
     case chunked(ChunkDecoder)
     /// The end of the body cannot be found any more, so no request can follow.

@@ -39,10 +39,11 @@ package final class HTTPServer: Sendable {
     private let graceEnded = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     /// Creates a server. With `identifiesProcesses`, it serves only processes at unix sockets, and
-    /// each request has its process's user.
+    /// each request names the user of its process.
     ///
     /// With `onBadProxyHeader`, each connection of a trusted proxy begins with a header of the
-    /// PROXY protocol, which names the client; the server calls it for each malformed one.
+    /// PROXY protocol, which names the client. The server calls the closure for each malformed
+    /// header.
     package init(
         listeners: [Listener],
         loops: EventLoopGroup,
@@ -110,14 +111,14 @@ package final class HTTPServer: Sendable {
         for listener in self.listeners { listener.stop() }
         for share in self.perLoop { share.stop() }
         self.acceptor.execute {
-            // A timer, because a sleep would end at once in a cancelled task.
+            // This is a timer, because a sleep would end at once in a cancelled task.
             let timer = LoopTimer(loop: self.acceptor) { self.endGrace() }
             timer.arm(at: .now + self.grace)
         }
     }
 
-    /// Replaces the limits for connections that begin afterwards; open ones keep theirs. From any
-    /// thread.
+    /// Replaces the limits for connections that begin afterwards; open ones keep theirs. Any
+    /// thread may call this.
     ///
     /// The time after which the kernel gives up a vanished client does not change while the server
     /// listens.
@@ -136,8 +137,8 @@ package final class HTTPServer: Sendable {
 
     // MARK: Connections
 
-    /// Serves a connection that the caller has accepted, and closes it. On the stream's loop,
-    /// which must be one of the server's; stops with the server.
+    /// Serves a connection that the caller has accepted, and closes it; ends when the server
+    /// stops. Call it on the stream's loop, which must be one of the server's.
     package func serveConnection(_ stream: any ByteStream, peer: PeerAddress, on loop: EventLoop) async {
         loop.assertOnLoop()
         await self.connection(stream, peer, self.perLoop[loop.index]).serve()
@@ -184,7 +185,8 @@ package final class HTTPServer: Sendable {
     }
 
     private func serve(_ socket: Int32, _ peer: PeerAddress, _ share: LoopConnections) async {
-        // Out of memory or of watches: the socket is already closed, and no answer can be sent.
+        // This fails if memory or watches have run out. The socket is then already closed, and no
+        // answer can be sent.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         guard let (stream, client) = await self.open(descriptor, peer, share) else { return descriptor.close() }
         await self.connection(stream, client, share).serve()

@@ -10,7 +10,7 @@ internal import HTTPTypes
 /// use(parser.head)
 /// parser.reset()
 /// ```
-/// Pure: it reads no socket and no clock, and its result does not depend on the portions.
+/// The parser reads no socket and no clock, and its result does not depend on the portions.
 struct HeadParser {
     /// The parsed part of the head. It is meaningful after `parse` has returned a length, or has
     /// thrown with `fieldsAreRead`.
@@ -107,7 +107,7 @@ struct HeadParser {
     /// does not depend on the portions.
     private func checkLimits(_ count: Int) throws(Refusal) {
         if !self.requestLineIsRead {
-            // Includes room for a method and a version.
+            // The limit includes room for a method and a version.
             let longest = min(self.limits.targetBytes + 64, self.limits.headerBytes)
             guard count - self.lineStart <= longest else { throw .targetTooLong }
         } else {

@@ -9,7 +9,7 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
     /// Reads `192.0.2.1` or `2001:db8::1`; `nil` for anything else, such as a name, a port or a
     /// zone.
     package init?(_ text: some StringProtocol) {
-        // The C library would end the text there.
+        // The C library would take a NUL as the end of the text.
         guard !text.utf8.contains(0) else { return nil }
         let text = String(text)
         var v4 = in_addr()
@@ -43,8 +43,8 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 
     package var isIPv4: Bool { self.high == 0 && self.low >> 32 == 0xFFFF }
 
-    /// The first address of the network around an IPv6 address, with a prefix of that many bits,
-    /// at most 64.
+    /// The first address of the IPv6 network that contains this address. Its prefix has `bits`
+    /// bits, at most 64.
     package func network(bits: Int) -> IPAddress {
         IPAddress(high: bits <= 0 ? 0 : self.high & ~0 << (64 - min(bits, 64)), low: 0)
     }
@@ -74,7 +74,7 @@ package struct IPAddress: Sendable, Hashable, CustomStringConvertible {
 /// address.
 package struct IPNetwork: Sendable, Hashable {
     private let base: IPAddress
-    /// The length in all 128 bits.
+    /// The length of the prefix among all 128 bits.
     private let prefixLength: Int
 
     /// `nil` if the text is not a block, or if bits after the prefix are set, which is nearly
@@ -109,7 +109,8 @@ package struct IPNetwork: Sendable, Hashable {
         (address.high & Self.mask(self.prefixLength), address.low & Self.mask(self.prefixLength - 64))
     }
 
-    /// The first `length` of 64 bits: none below 0, all above 64.
+    /// A mask of the first `length` of 64 bits: of none if `length` is below 0, of all if it is
+    /// above 64.
     private static func mask(_ length: Int) -> UInt64 {
         ~0 << (64 - max(0, min(64, length)))
     }

@@ -58,7 +58,8 @@ struct InputBuffer {
             self.start = 0
         }
         let size = max(Self.usualSize, self.bytes.count, self.end + max(self.end, count))
-        // An array: without optimisation, Swift copies repeated elements one by one.
+        // `room` is an array, because without optimisation Swift copies a `repeatElement` one by
+        // one.
         let room = [UInt8](repeating: 0, count: size - self.bytes.count)
         if self.bytes.isEmpty { self.bytes = room } else { self.bytes += room }
     }

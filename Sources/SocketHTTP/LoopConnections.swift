@@ -8,8 +8,8 @@ final class LoopConnections: @unchecked Sendable {
     /// How long an idle connection stays open while the server stops, so that a request on its way
     /// gets an answer instead of a reset.
     static let lastMoment = Duration.milliseconds(50)
-    /// How long a connection without a request so far stays open: its first one is probably on its
-    /// way, and may be a POST.
+    /// How long a connection that has had no request stays open while the server stops. Its first
+    /// request is probably on its way, and may be a POST.
     static let firstMoment = Duration.seconds(1)
 
     private(set) var isStopping = false
@@ -57,9 +57,8 @@ final class LoopConnections: @unchecked Sendable {
 
     /// Closes the connection that has been idle longest, if there is one, to make room for new
     /// ones.
-    ///
-    /// One search over all connections finds several, and is rare: a sorted list would cost each
-    /// request time.
+    /// A search over all connections is rare, and finds several idle ones at once. A sorted list
+    /// would instead cost time for each request.
     func closeLongestIdle() -> Bool {
         self.loop.assertOnLoop()
         if self.closeLongestIdleFound() { return true }
@@ -94,7 +93,8 @@ final class LoopConnections: @unchecked Sendable {
         return true
     }
 
-    /// Lets every connection finish the answer that it has begun, and closes it. From any thread.
+    /// Lets every connection finish the answer that it has begun, and closes it. Any thread may
+    /// call this.
     func stop() {
         self.loop.execute {
             self.isStopping = true
@@ -113,7 +113,7 @@ final class LoopConnections: @unchecked Sendable {
         LoopTimer(loop: self.loop, action: action).arm(at: .now + time)
     }
 
-    /// Closes all connections, including busy ones. From any thread.
+    /// Closes all connections, including busy ones. Any thread may call this.
     func close() {
         self.loop.execute {
             self.isClosed = true

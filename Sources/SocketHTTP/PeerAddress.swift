@@ -21,7 +21,7 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
         }
         switch (result, Int32(name.sin6_family)) {
         case (0, AF_UNIX): self = .unix
-        // The address is where IPv6 has its flow label.
+        // In this structure, an IPv4 address is in the place of IPv6's flow label.
         case (0, AF_INET): self = .ip(IPAddress(in_addr(s_addr: name.sin6_flowinfo)))
         case (0, AF_INET6): self = .ip(IPAddress(name.sin6_addr))
         default: self = .unknown

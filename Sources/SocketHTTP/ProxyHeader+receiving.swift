@@ -2,14 +2,14 @@ internal import Glibc
 internal import Reactor
 
 extension ProxyHeader {
-    /// The reason why a connection has no header.
+    /// The reason why no client is known after the wait for a header.
     enum Failure: Error {
         case malformed
-        /// The connection ended, or the time.
+        /// The connection ended, or the time for the header was over.
         case missing
     }
 
-    /// Reads the header, and no byte behind it. On the descriptor's loop.
+    /// Reads the header, and no byte after it. Call it on the descriptor's loop.
     static func receive(
         on descriptor: Descriptor,
         until deadline: ContinuousClock.Instant

@@ -12,7 +12,7 @@ package enum ProxyHeader {
 
     /// What to do after the bytes that were read.
     package enum Step: Sendable, Hashable {
-        /// Read exactly so many bytes more. None of them is behind the header.
+        /// Read exactly this many more bytes. All of them belong to the header.
         case read(Int)
         case complete(Source)
         case malformed
@@ -40,13 +40,14 @@ package enum ProxyHeader {
 
     private static func lineStep(_ bytes: [UInt8]) -> Step {
         guard bytes.suffix(2) == [0x0D, 0x0A] else {
-            // An end within the first bytes is no header: the next byte would be the client's.
+            // A line that ends before these last bytes is malformed: the bytes after its end would
+            // be the client's.
             let hasEnd = bytes.dropLast().contains(0x0D) || bytes.contains(0x0A)
             return hasEnd || bytes.count >= self.longestLine ? .malformed : .read(1)
         }
         let words = bytes.dropLast(2).split(separator: 0x20, omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
-        // The receiver ignores the rest of such a line.
+        // The protocol says that the receiver ignores the rest of such a line.
         if words[1] == "UNKNOWN" { return .complete(.balancer) }
         guard words.count == 6, words[4...].allSatisfy(self.isPort), let client = IPAddress(words[2]),
             IPAddress(words[3]) != nil, let isIPv4 = ["TCP4": true, "TCP6": false][words[1]],
@@ -69,7 +70,7 @@ package enum ProxyHeader {
         guard bytes.count >= end else { return .read(end - bytes.count) }
         let addresses = bytes[self.fixedPart..<end]
         switch (bytes[12], bytes[13]) {
-        // LOCAL: the addresses mean nothing.
+        // The command is LOCAL, with which the addresses mean nothing.
         case (0x20, _): return .complete(.balancer)
         case (0x21, 0x11):
             guard addresses.count >= 12 else { return .malformed }
@@ -77,14 +78,14 @@ package enum ProxyHeader {
         case (0x21, 0x21):
             guard addresses.count >= 36 else { return .malformed }
             return .complete(.client(IPAddress(self.value(of: addresses, as: in6_addr()))))
-        // Unspecified, and a unix socket.
+        // The family of the addresses is unspecified, or they are unix sockets.
         case (0x21, 0x00), (0x21, 0x31): return .complete(.balancer)
-        // Another version or command, or a datagram.
+        // This is another version or command, or the client uses datagrams.
         default: return .malformed
         }
     }
 
-    /// A C structure of the first bytes; there must be as many.
+    /// The first bytes as a C structure; there must be enough of them.
     private static func value<Value>(of bytes: ArraySlice<UInt8>, as initial: Value) -> Value {
         var value = initial
         withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: bytes.prefix($0.count)) }

@@ -10,7 +10,8 @@ package final class Request {
     /// The common name in the client's TLS certificate, which has been verified; `nil` without
     /// one.
     package let certificateName: String?
-    /// Whether TLS protects the connection itself, and not only a proxy's connection before it.
+    /// Whether this connection uses TLS. `false` if only the connection between client and proxy
+    /// does.
     package let isEncrypted: Bool
     private let proxies: TrustedProxies
 

@@ -43,7 +43,7 @@ package final class RequestBody {
         return bytes
     }
 
-    /// Ends the exchange: the unread body can no longer be read.
+    /// Cuts the body off from its connection: the unread part can no longer be read.
     func detach() {
         self.connection = nil
     }

@@ -12,8 +12,8 @@ struct RequestParts: Sendable {
     var method = HTTPRequest.Method.get
     var bytes: [UInt8] = []
     var lines: [Line] = []
-    /// One bit for each length that a field's name has; lengths from 63 on share one. Most lookups
-    /// of missing fields end here.
+    /// The lengths of all field names, as one bit for each length; lengths from 63 on share one
+    /// bit. Most lookups of missing fields need no more than this set.
     var nameLengths: UInt64 = 0
     var place = RequestTarget.root
     var isVersion10 = false
@@ -23,7 +23,7 @@ struct RequestParts: Sendable {
     /// The value of the only `Host`.
     var host: ByteRange?
 
-    // In this struct, because the class would have to retain the bytes for each of these calls.
+    // The properties below are in this struct: in the class, each call would retain the bytes.
 
     /// Whether there is a field whose name begins with `If-`, as all conditional fields do.
     var isConditional: Bool {
@@ -40,7 +40,8 @@ struct RequestParts: Sendable {
     }
 
     /// Whether `Origin` or `Sec-Fetch-Site` is there, with which browsers describe the page that
-    /// has sent a request. Uses a single pass over all names, because this runs for each request.
+    /// has sent a request. It makes a single pass over all names, because it runs for each
+    /// request.
     var namesItsPage: Bool {
         let bytes = self.bytes.span
         for line in self.lines {
@@ -60,7 +61,7 @@ struct RequestParts: Sendable {
             let (bytes, lines) = (self.bytes.span, self.lines.span)
             for number in lines.indices where lines[number].name.count == wanted.count {
                 let line = lines[number]
-                // Both are tokens, and the wanted one is in lower case.
+                // Both names are tokens, and the wanted one is in lower case.
                 var index = 0
                 while index < wanted.count, bytes[line.name.start + index].lowercased == wanted[index] { index += 1 }
                 if index == wanted.count { body(line.value) }
@@ -161,7 +162,7 @@ package final class RequestHead: Sendable {
         return values
     }
 
-    /// See `RequestParts`.
+    /// `RequestParts` explains these two.
     package var isConditional: Bool { self.parts.isConditional }
     package var namesItsPage: Bool { self.parts.namesItsPage }
 

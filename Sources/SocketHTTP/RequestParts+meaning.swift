@@ -4,7 +4,8 @@ extension RequestParts {
     /// Reads the host, the framing and the expectation from the fields, and refuses fields that
     /// contradict each other.
     ///
-    /// `bytes` is the same as `self.bytes`, which a caller cannot pass during a mutation.
+    /// `bytes` has the same content as `self.bytes`, whose own span cannot be used in a mutating
+    /// function.
     mutating func interpret(_ bytes: Span<UInt8>) throws(Refusal) {
         self.keepsAlive = !self.isVersion10
         self.expectsContinue = false
@@ -26,8 +27,8 @@ extension RequestParts {
         guard self.host != nil || self.isVersion10 else { throw .badRequest("Host is missing.") }
     }
 
-    /// RFC 9110 §10.1.1 defines one expectation; HTTP/1.0 has none, and without a body there is
-    /// nothing to wait for.
+    /// Reads `Expect`, for which RFC 9110 §10.1.1 defines one value. HTTP/1.0 has no expectation,
+    /// and without a body there is nothing to wait for.
     private mutating func readExpectation(_ bytes: Span<UInt8>) throws(Refusal) {
         guard !self.isVersion10 else { return }
         for line in self.lines where bytes.equals(line.name, anyCase: "expect") {

@@ -2,7 +2,7 @@ internal import Bytes
 
 /// The parts of a request target, as ranges of bytes.
 struct RequestTarget: Sendable, Hashable {
-    /// Only in absolute-form.
+    /// Only a target in absolute-form has an authority.
     var authority: ByteRange?
     /// An empty range stands for `/`, which absolute-form may leave out.
     var path: ByteRange

@@ -16,8 +16,8 @@ package protocol Responder: Sendable {
 /// that does not wait calls none.
 package enum Reply {
     case now(Response)
-    /// Waits once, in the connection's function only, and continues with the result of `next`. On
-    /// the loop of the connection, within the handler's time.
+    /// Waits once, in the connection's own function, and continues with the result of `next`. This
+    /// happens on the loop of the connection, within the handler's time.
     case wait(any RequestWait)
     /// Runs on the loop of the connection, within the handler's time.
     case later(() async -> Response)

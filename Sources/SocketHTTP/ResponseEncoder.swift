@@ -20,7 +20,7 @@ struct ResponseEncoder {
 
     static let continueHead = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
 
-    /// The status line, and the lines that the encoder adds, take fewer bytes.
+    /// More bytes than the status line and the lines of the encoder itself ever take.
     static let ownBytes = 256
 
     private var date = DateLine()

@@ -131,7 +131,7 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
         case ordinary, date, length, ours
     }
 
-    /// The role of a field. Its length excludes nearly every name before any comparison.
+    /// The role of a field. The length of a name excludes nearly every role before any comparison.
     private static func role(of name: HTTPField.Name) -> Role {
         switch name.canonicalName.utf8.count {
         case 4 where name.canonicalName == "date": .date

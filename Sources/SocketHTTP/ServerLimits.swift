@@ -6,24 +6,29 @@ package struct ServerLimits: Sendable, Hashable {
     /// Connections from one address, for IPv6 from one /64. Trusted proxies and local sockets have
     /// no such limit.
     package var maxConnectionsPerAddress: Int
-    /// The request target, checked before it is parsed: 414.
+    /// The length of the request target, checked before it is parsed. Beyond it, the client gets
+    /// 414.
     package var targetBytes: Int
-    /// Request line and fields together, and the trailer of a chunked body: 431.
+    /// The length of request line and fields, and of the trailer of a chunked body. Beyond it, the
+    /// client gets 431.
     package var headerBytes: Int
-    /// Field lines: 431.
+    /// The number of field lines. Beyond it, the client gets 431.
     package var headerCount: Int
-    /// The body, unless the handler asks for another limit: 413.
+    /// The size of the body, unless the handler asks for another limit. Beyond it, the client gets
+    /// 413.
     package var bodyBytes: Int
     /// The time from the start of the connection, or from the first byte of a request, to the end
     /// of the request's fields.
     package var headerTimeout: Duration
-    /// From the handler's request for the body to its end.
+    /// The time from the handler's request for the body to the end of the body.
     package var bodyTimeout: Duration
-    /// For a handler, restarted after each wait for the body; beyond it, the client gets 503.
+    /// The time for a handler, restarted after each wait for the body. Beyond it, the client gets
+    /// 503.
     package var handlerTimeout: Duration
-    /// Between requests.
+    /// The time between two requests of a connection.
     package var idleTimeout: Duration
-    /// For one write: the head with a short body, a longer body, or one piece of a streaming body.
+    /// The time for one write: the head with a short body, a longer body, or one piece of a
+    /// streaming body.
     package var writeTimeout: Duration
     /// After this many requests the connection is closed, so that load spreads again over loops
     /// and processes.

@@ -1,10 +1,10 @@
 /// Unused input buffers, for the next connections that read.
 ///
 /// A connection returns its buffer after each request. A new buffer for the next request would
-/// cost an allocation and setting it to zero. It is larger than the blocks that the C library has
-/// ready.
+/// have to be allocated and set to zero. The allocation is slow, because a buffer is larger than
+/// the blocks that the C library keeps ready.
 struct SpareBuffers {
-    /// More connections rarely read in one turn of the loop.
+    /// In one turn of the loop, rarely more connections than this read.
     private static let limit = 64
 
     private var buffers: [[UInt8]] = []

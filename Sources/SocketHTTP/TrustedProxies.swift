@@ -61,8 +61,8 @@ package struct TrustedProxies: Sendable {
         guard self.contains(peer) else { return nil }
         switch self.field {
         case .xForwardedFor:
-            // Its elements do not match those of X-Forwarded-For: some proxies append to it, and
-            // some replace it.
+            // The elements of X-Forwarded-Proto do not match those of X-Forwarded-For: some
+            // proxies append to the field, and some replace it.
             let values = head.values(canonicalName: "x-forwarded-proto")
             return values.count == 1 ? HTTPScheme(values[0]) : nil
         case .forwarded:

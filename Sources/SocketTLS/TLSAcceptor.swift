@@ -9,7 +9,7 @@ internal import Synchronization
 /// let server = HTTPServer(listeners: …, responder: …, makeStream: acceptor.accept)
 /// ```
 package final class TLSAcceptor: Sendable {
-    /// A mutex, because the caller that replaces the context is not on a loop.
+    /// It is a mutex, because the caller that replaces the context is not on a loop.
     private let context: Mutex<TLSServerContext>
     private let handshakeTimeout: Duration
     private let failures = Atomic(0)
@@ -85,7 +85,7 @@ package final class TLSAcceptor: Sendable {
                 room -= count
             }
         } catch {
-            // The client has gone, or its time has passed.
+            // The client has gone, or the time for it has passed.
         }
     }
 

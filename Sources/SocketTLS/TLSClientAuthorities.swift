@@ -5,8 +5,8 @@ package struct TLSClientAuthorities: Sendable {
     private let certificates: [Owned]
     /// `nil`: no certificate counts as revoked.
     private let revoked: TLSRevocationLists?
-    /// Differs for other authorities and other lists, so that a session of one set is not resumed
-    /// under another.
+    /// A hash of the authorities and the lists. A session that began under one fingerprint is not
+    /// resumed under another.
     let fingerprint: [UInt8]
 
     /// Reads certificates in PEM. Each of them is trusted, whether or not it is a root.
@@ -14,17 +14,17 @@ package struct TLSClientAuthorities: Sendable {
         self.certificates = try PEM.readCertificates(certificates)
         self.revoked = revoked
         var digest = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
-        // PEM text contains no null.
+        // PEM text contains no NUL, so a NUL separates the two texts.
         let bytes = Array((certificates + (revoked.map { "\0\($0.text)" } ?? "")).utf8)
         try OpenSSLError.check("EVP_Digest", EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil))
         self.fingerprint = digest
     }
 
-    /// The validity of the one that ends first; `nil` if none can be read.
+    /// The validity of the certificate that ends first; `nil` if none can be read.
     package var validity: TLSValidity? { X509Time.first(of: self.certificates) }
 
-    /// Makes a context ask for a certificate: a client may have none, but an invalid one fails the
-    /// handshake.
+    /// Makes a context ask clients for a certificate. A client need not have one, but an invalid
+    /// one fails the handshake.
     func install(in context: OpaquePointer) throws(OpenSSLError) {
         let store = SSL_CTX_get_cert_store(context)
         for certificate in self.certificates {

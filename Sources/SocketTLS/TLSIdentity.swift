@@ -6,7 +6,8 @@ package struct TLSIdentity: Sendable {
     let chain: [Owned]
     let privateKey: Owned
 
-    /// Reads a certificate with its chain, the server's own first, and its private key, both PEM.
+    /// Reads two texts in PEM: a chain that begins with the server's own certificate, and its
+    /// private key.
     ///
     /// Throws `TLSIdentityError` if either cannot be used, or if they do not belong together.
     package init(certificates: String, privateKey: String) throws(TLSIdentityError) {

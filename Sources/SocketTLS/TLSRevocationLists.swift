@@ -2,8 +2,9 @@ internal import COpenSSL
 
 /// The certificates that authorities have revoked, from their lists (CRLs, RFC 5280 section 5).
 ///
-/// With lists, every authority of a client's chain needs a current one. A client whose authority
-/// has none is refused, as the server cannot know whether its certificate was revoked.
+/// If there are lists, every authority of a client's chain needs a current list. A client whose
+/// authority has none is refused, as the server cannot know whether the client's certificate was
+/// revoked.
 package struct TLSRevocationLists: Sendable {
     private let lists: [Owned]
     /// The PEM text of the lists.
@@ -15,8 +16,8 @@ package struct TLSRevocationLists: Sendable {
         self.text = text
     }
 
-    /// The time at which the first of them ends, in seconds since 1970; `nil` if none does. From
-    /// then on, clients of its authority are refused.
+    /// The time at which the first list expires, in seconds since 1970; `nil` if no list expires.
+    /// From then on, clients of that list's authority are refused.
     package var expiresAt: Int64? { self.lists.compactMap(X509Time.nextUpdate).min() }
 
     /// Makes a store of authorities check each certificate of a chain.

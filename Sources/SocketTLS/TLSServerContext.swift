@@ -16,8 +16,8 @@ package final class TLSServerContext: @unchecked Sendable {
     private let wireProtocols: [UInt8]
     private let ticketKeys: TicketKeys
 
-    /// Makes a context with one or more identities. A client gets the one for the name that it
-    /// requests, or the first if none matches.
+    /// Makes a context with one or more identities. A client gets the identity for the name that
+    /// it requests, or the first one if no identity matches.
     ///
     /// `protocols` are for ALPN, in order of preference; a client that offers only others is
     /// refused. With `clientAuthorities`, clients may present a certificate, and an invalid one
@@ -93,7 +93,8 @@ package final class TLSServerContext: @unchecked Sendable {
                 if let chosen = context.context(for: name) { SSL_set_SSL_CTX(session, chosen) }
                 return SSL_TLSEXT_ERR_OK
             },
-            // Unretained is enough: every stream of this context retains it.
+            // This object need not be retained here, because every stream of the context retains
+            // it.
             Unmanaged.passUnretained(self).toOpaque()
         )
     }
@@ -116,7 +117,7 @@ package final class TLSServerContext: @unchecked Sendable {
                         offeredLength
                     )
                     guard result == OPENSSL_NPN_NEGOTIATED else { return SSL_TLSEXT_ERR_ALERT_FATAL }
-                    // Points into `wanted`, which lives as long as the context.
+                    // The result points into `wanted`, which lives as long as the context.
                     chosen?.pointee = UnsafePointer(found)
                     return SSL_TLSEXT_ERR_OK
                 }

@@ -7,16 +7,16 @@ internal import Reactor
 /// a record. A read that makes OpenSSL answer, for instance to a key update, never waits for a
 /// write. Use it on the loop only.
 final class TLSWire {
-    /// More bytes than one write of the stream can leave unsent; only a peer that sends and never
-    /// reads exceeds it.
+    /// More bytes than one write of the stream can leave unsent. Only a peer that sends and never
+    /// reads exceeds this limit.
     private static let unsentLimit = 256 * 1024
 
-    /// The largest number of bytes that one OpenSSL call receives; it continues as long as records
-    /// have no content.
+    /// The largest number of bytes that one OpenSSL call receives. A call continues to receive as
+    /// long as records have no content.
     private static let receivedPerTurn = 65_536
     /// The largest number of handshake messages in a row, such as key updates, after the
-    /// handshake; each costs far more than its few bytes. Other implementations allow the same
-    /// number.
+    /// handshake. Each costs the server far more than its few bytes cost the peer. Other
+    /// implementations allow the same number.
     private static let messagesWithoutContent = 16
 
     private let socket: SocketStream
@@ -85,7 +85,7 @@ final class TLSWire {
             wire.handshakeMessages += 1
             guard wire.handshakeMessages > TLSWire.messagesWithoutContent else { return }
             wire.failure = StreamError("the peer sends TLS handshake messages and no content")
-            // Nothing else stops a read in progress.
+            // This stops a read in progress, as nothing else does.
             SSL_set_shutdown(session, SSL_get_shutdown(session) | SSL_RECEIVED_SHUTDOWN)
         }
     }

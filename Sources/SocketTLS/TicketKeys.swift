@@ -36,7 +36,7 @@ package final class TicketKeys: Sendable {
     /// How long a ticket is valid, and how long a key encrypts.
     package static let lifetime = Duration.seconds(12 * 3600)
 
-    /// A mutex, because handshakes happen on every loop.
+    /// It is a mutex, because handshakes happen on every loop.
     private let keys: Mutex<Keys>
     private let now: @Sendable () -> ContinuousClock.Instant
 

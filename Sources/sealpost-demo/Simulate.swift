@@ -62,8 +62,8 @@ struct Simulate: AsyncParsableCommand {
             self.issueDevices(of: providers.apns)
             providers.fcm.tokenRequests.setFaults(faults.rules(for: "fcm-tokens"))
             providers.wns.tokenRequests.setFaults(faults.rules(for: "wns-tokens"))
-            // The signals are trapped before the line that announces the simulators: until now a
-            // signal ends the process.
+            // The signals must be trapped before the line that announces the simulators: until
+            // they are, a signal ends the process.
             let signals = await UnixSignalsSequence(trapping: [.sigterm, .sigint])
             try self.introduce(providers)
             try await providers.whileRunning {

@@ -14,8 +14,8 @@ import ServiceLifecycle
     import FoundationNetworking
 #endif
 
-/// A live demonstration of the product's main job, line by line; each claim is checked, and a
-/// false one ends it.
+/// A live demonstration of the product's main job, line by line. Each statement is checked, and a
+/// false one ends the demonstration.
 struct Story {
     private let secret = "Your test result is in: call Dr. Moreau on extension 4711."
     private let folder = FileManager.default.temporaryDirectory.path + "/sealpost-demo-\(UUID().uuidString)"
@@ -26,7 +26,8 @@ struct Story {
 
     func tell() async throws {
         defer {
-            // A folder that stays does no harm: the next demonstration creates its own.
+            // A folder that cannot be removed does no harm: the next demonstration creates its
+            // own.
             try? FileManager.default.removeItem(atPath: self.folder)
         }
         let providers = try Providers(folder: self.folder)

@@ -71,8 +71,8 @@ struct HealthCheck: Sendable {
     ) async throws -> OutboundResponse {
         var settings = HTTPClientSettings(
             connectTimeout: timeout,
-            // The server is this machine's own: its certificate has the names that clients use,
-            // and not this address.
+            // The server is on this machine. Its certificate has the names that clients use, and
+            // not the address that this check uses.
             verifiesServers: false,
             allowsPlainHTTP: true,
             addresses: .any

@@ -13,8 +13,8 @@ struct MemoryProtection {
     /// Disables core dumps, and denies every user but root access to the process's memory
     /// (`PR_SET_DUMPABLE`, ptrace(2)).
     ///
-    /// The limit alone does not suffice: a program that receives dumps through a pipe gets them at
-    /// any limit (core(5)).
+    /// A limit of the size of core dumps does not suffice: a program that receives dumps through a
+    /// pipe gets them at any limit (core(5)).
     init() {
         var failures: [String] = []
         var none = rlimit(rlim_cur: 0, rlim_max: 0)

@@ -1,5 +1,5 @@
-// Declarations only: see README.md in this folder. A part of PushClient's module, since they use
-// CryptoKit's types under the name that these have on Linux.
+// Declarations only: see README.md in this folder. They are compiled in PushClient's module, since
+// they use CryptoKit's types under the names that these have on Linux.
 // swift-format-ignore-file
 internal import Cryptography
 internal import Foundation

@@ -43,7 +43,7 @@ extension UIApplicationDelegate {
     ) async -> UIBackgroundFetchResult { .noData }
 }
 
-// Apple's Foundation has it.
+// On Apple's systems, Foundation has this function.
 extension ProcessInfo {
     public func performExpiringActivity(withReason: String, using block: @escaping @Sendable (Bool) -> Void) {}
 }

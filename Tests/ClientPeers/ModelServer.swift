@@ -16,7 +16,7 @@ package final class ModelServer: Sendable {
         package var changedAt: Date
     }
 
-    /// The cost of a call grows with its result, and not with the length of the history.
+    /// The cost of each function grows with its result, and not with the length of the history.
     package struct State {
         /// The ids of sent notifications, by their key.
         package private(set) var sent: [String: Int64] = [:]
@@ -47,12 +47,13 @@ package final class ModelServer: Sendable {
         }
 
         package mutating func add(_ payload: String, lasting seconds: TimeInterval) {
-            // Far apart, like the server's ids.
+            // The ids are far apart, like the server's.
             self.lastID += .random(in: 1...1 << 30)
             self.version += 1
             self.entries[self.lastID] = Entry(
                 payload: payload,
-                // In whole seconds, because the wire has milliseconds and signatures have seconds.
+                // The time is in whole seconds, because answers have milliseconds and signatures
+                // have seconds.
                 expiresAt: Date(timeIntervalSince1970: (Date().timeIntervalSince1970 + seconds).rounded()),
                 version: self.version,
                 changedAt: Date()
@@ -61,7 +62,7 @@ package final class ModelServer: Sendable {
             self.undeleted.insert(self.lastID)
         }
 
-        /// Sends once for each key.
+        /// Sends a notification, once for each key.
         package mutating func send(_ payload: String, key: String) -> Int64 {
             if let id = self.sent[key] { return id }
             self.add(payload, lasting: 3600)
@@ -83,7 +84,7 @@ package final class ModelServer: Sendable {
             let ids = self.liveIDs
             let what = Int.random(in: 0..<8)
             guard let id = ids.randomElement(), ids.count >= 30, ids.count >= 45 || what >= 4 else {
-                // Some expire soon.
+                // Some notifications expire soon.
                 let seconds = Bool.random() ? 3600 : TimeInterval.random(in: 1...4)
                 return self.add("text \(UInt64.random(in: 0 ... .max))", lasting: seconds)
             }

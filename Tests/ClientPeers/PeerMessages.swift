@@ -30,7 +30,7 @@ package struct PeerRequest: Sendable {
         (self.method, self.target, self.fields, self.body) = (method, target, fields, body)
     }
 
-    /// The request that a proxy sends to the server instead, under the same token.
+    /// The request that a proxy sends to the server instead, with the same `MyToken`.
     package func exchanged(_ method: String? = nil, for target: String) -> PeerRequest {
         var other = self
         (other.method, other.target) = (method ?? self.method, target)
@@ -87,9 +87,9 @@ package struct PeerAnswer: Sendable {
     /// The account id for all requests with credentials, unless a test gives another.
     package static let account = "YWxpY2Uncy1vd24tYWNjdA"
 
-    /// Creates the server's own answer: with the echo and, if there is a key and the request asks
-    /// for a signature, signed. Without an account it is the answer of a server of the previous
-    /// version. With a time it is that of a server that repeats no nonce.
+    /// Creates the server's own answer, with the echo of `MyToken`. It is signed if there is a key
+    /// and the request asks for a signature. Without an account, it is like an answer of a server
+    /// of the previous version. With a time, it is like that of a server that repeats no nonce.
     package init(
         to request: PeerRequest,
         status: Int = 200,

@@ -95,7 +95,8 @@ package final class ProtocolPeer: Sendable {
 
 /// Passes requests to the peer whose host they name.
 private final class PeerProtocol: URLProtocol {
-    /// Peers by their host. A lock protects it, because sessions call from queues of their own.
+    /// The peers by their host. A lock protects them, because sessions call from queues of their
+    /// own.
     static let peers = Locked<[String: ProtocolPeer]>([:])
     private var isHeld = false
 
@@ -126,7 +127,7 @@ private final class PeerProtocol: URLProtocol {
     // MARK: - Private
 
     private func start(_ answer: PeerAnswer, _ url: URL) {
-        // Joins the lines of a field into one value.
+        // The lines of a field are joined into one value.
         var fields = Dictionary(answer.fields.map { ($0.name, $0.value) }) { "\($0), \($1)" }
         if let length = answer.announcedLength { fields["Content-Length"] = "\(length)" }
         let response = HTTPURLResponse(

@@ -14,7 +14,7 @@ package final class ScratchFolder: Sendable {
         try? FileManager.default.removeItem(atPath: self.path)
     }
 
-    /// All bytes of all files below the folder, to search for forbidden content.
+    /// Returns all bytes of all files below the folder, to search them for forbidden content.
     package func contents() throws -> Data {
         try FileManager.default.subpathsOfDirectory(atPath: self.path).reduce(into: Data()) { bytes, name in
             bytes.append((try? Data(contentsOf: URL(fileURLWithPath: self.file(name)))) ?? Data())

@@ -108,7 +108,8 @@ package struct Tampering: Sendable, CustomTestStringConvertible {
         },
         Tampering("another's status", .unexpectedBody, signed: .signature) { answer, _ in answer.status = 404 },
         Tampering("another notification", .wrongID, signed: .signature) { answer, request in
-            // The proxy has asked for another one, so all of the answer is the server's own.
+            // The proxy has requested another notification, so the whole answer is the server's
+            // own.
             let other = request.exchanged(for: "/api/notifications/8")
             answer = PeerAnswer(to: other, body: Samples.item(8), key: Self.key)
         },

@@ -5,7 +5,8 @@ import Testing
 @testable import Cryptography
 
 @Suite struct Ed25519Tests {
-    /// The vectors of ed25519.cr.yp.to: seed and point, point, message, signature and message.
+    /// The vectors of ed25519.cr.yp.to. A line has the seed with the point, the point, the
+    /// message, and the signature with the message.
     @Test func signaturesMatchTheInventorsVectors() throws {
         let lines = String(decoding: try Vector.file("asymmetric/Ed25519/sign.input"), as: UTF8.self).split(
             separator: "\n"

@@ -4,7 +4,7 @@ import Testing
 @testable import Cryptography
 
 @Suite struct HMACTests {
-    /// RFC 4231 section 4. The fifth case contains only a part of the code.
+    /// RFC 4231 section 4. The fifth case contains only a part of the authentication code.
     @Test func codesMatchRFC4231() throws {
         let vectors = try Vector.read("HMAC/rfc-4231-sha256.txt")
         #expect(vectors.count == 6)

@@ -12,7 +12,7 @@ import Testing
         var found = 0
         for vector in keys {
             let point = try vector.bytes("Qx") + vector.bytes("Qy")
-            // The file contains another curve of the same size.
+            // The file also contains the keys of another curve of the same size.
             guard (try? P256.Signing.PublicKey(rawRepresentation: point)) != nil else { continue }
             let key = try P256.Signing.PrivateKey(rawRepresentation: vector.bytes("d"))
             #expect(key.publicKey.rawRepresentation == point)
@@ -96,7 +96,7 @@ import Testing
     @Test func greatestScalarIsAValidKey() throws {
         let text = "ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632550"
         let key = try P256.Signing.PrivateKey(rawRepresentation: try #require(Data(hexadecimal: text)))
-        // The curve's base point, mirrored.
+        // The key's point is the curve's base point, mirrored.
         let one = try P256.Signing.PrivateKey(rawRepresentation: Data(count: 31) + [1])
         #expect(key.publicKey.rawRepresentation.prefix(32) == one.publicKey.rawRepresentation.prefix(32))
         #expect(key.publicKey.isValidSignature(try key.signature(for: Data()), for: Data()))

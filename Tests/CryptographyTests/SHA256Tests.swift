@@ -56,7 +56,7 @@ import Testing
         #expect(hash.withContiguousStorageIfAvailable { Array($0) } == bytes)
     }
 
-    /// Hashes differ if a single bit differs, also if several do.
+    /// Two hashes are unequal if a single bit differs, and also if several do.
     @Test func hashesDifferWhereABitDoes() {
         let hash = SHA256.hash(data: Data("abc".utf8))
         let bytes = Array(hash)

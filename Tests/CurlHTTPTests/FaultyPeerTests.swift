@@ -70,8 +70,8 @@ import Testing
         #expect(time >= .seconds(8))
     }
 
-    /// Flow control, a peer that does not read, and one that does not finish the handshake. The
-    /// client abandons the connection at the deadline, and replaces it.
+    /// The peer closes its flow-control window, does not read, or does not finish the handshake.
+    /// The client abandons the connection at the deadline, and replaces it.
     @Test(arguments: [false, true], ["zero-window", "stop-reading", "stop-handshake"])
     func aStalledConnectionIsReplaced(provesConnections: Bool, fault: String) async throws {
         let (stalled, after) = try await FaultyPeer.with([FaultRule("next 1: \(fault)")]) {

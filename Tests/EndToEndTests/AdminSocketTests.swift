@@ -91,7 +91,8 @@ import Testing
     func aFolderOpenToOtherUsersIsRefused(mode: Int) throws {
         let open = try self.socket.listen()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.folder.file("admin"))
-        // Both ends refuse: another user could listen there and receive passwords.
+        // Client and server refuse such a folder: another user could listen there and receive
+        // passwords.
         let attempts: [() throws -> Void] = [
             { _ = try self.socket.connect() }, { _ = try self.socket.listen() },
         ]
@@ -102,7 +103,7 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
-    /// Kubernetes does that at each mount of a volume with `fsGroup`.
+    /// Kubernetes opens the folder to a group at each mount of a volume with `fsGroup`.
     @Test func theUsualFolderIsClosedAgainAtTheStart() throws {
         var socket = self.socket
         socket.isUsual = true
@@ -145,7 +146,8 @@ import Testing
         #expect(other.adminSocket == nil)
     }
 
-    /// The owner, the mode and the owner below of each folder, from the root on.
+    /// The folders of a path, from the root on, each with its owner and mode; and the user who
+    /// owns the last folder's files.
     struct Folders: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let modes: [(owner: uid_t, mode: mode_t)]
@@ -196,15 +198,14 @@ import Testing
         #expect((fault == nil) == (folders.fault == nil), "\(fault ?? "trusted")")
     }
 
-    /// Another user waits for the passwords of root's commands, in a folder that root has
-    /// entered.
+    /// Another user listens in a folder where root runs commands, and waits for their passwords.
     @Test(.enabled(if: geteuid() == 0)) func rootSendsNothingToAnotherUsersListener() throws {
         let open = try self.socket.listen()
         let folder = self.folder.file("admin")
         try #require(chown(folder, 65_534, 65_534) == 0)
         let error = #expect(throws: AdminSocketError.self) { _ = try self.socket.connect() }
         #expect(error?.description.contains("neither to you nor to the server's user") == true)
-        // That user owns the database, so the server runs as that user.
+        // The database belongs to that user, so the server runs as that user.
         let file = self.folder.file("sealpost.db")
         try Data().write(to: URL(fileURLWithPath: file))
         try #require(chown(file, 65_534, 65_534) == 0)

@@ -44,7 +44,8 @@ import Testing
         let made = try await self.shell(self.documented("Make one"))
         #expect(made.code == 0, "\(made.errors)")
         let after = try await client.send("after")
-        // The log contains the second notification, and pages that the copy has elsewhere.
+        // The database's log contains the second notification, and pages that are elsewhere in the
+        // copy.
         daemon.process.signal(SIGKILL)
         _ = await daemon.process.end()
         #expect(FileManager.default.contents(atPath: folder.file("var/sealpost.db-wal"))?.isEmpty == false)
@@ -172,7 +173,7 @@ import Testing
         let audit = try await Daemon.run(["audit", "list"], in: self.folder).output
         let name = LocalUser.name(of: geteuid())
         #expect(audit.contains("\tdatabase.backup\t\(path)\t\tlocal \(name)\t"), "\(audit)")
-        // The command itself makes the copy, and the server records nothing.
+        // With `--direct` the command itself makes the copy, and the audit gets no record of it.
         #expect(try await Daemon.run(["backup", "own.db", "--direct"], in: self.folder).code == 0)
         #expect(try await Daemon.run(["audit", "list"], in: self.folder).output == audit)
         #expect(await daemon.terminate() == 0)
@@ -215,7 +216,7 @@ import Testing
                     throw Leaving()
                 }
             } catch is Leaving {}
-            // Another copy can be made once the first is gone.
+            // Another copy can be made once the abandoned one has ended.
             try await eventually {
                 try await Daemon.run(["backup", "next.db"], in: self.folder).code == 0
             }

@@ -41,7 +41,8 @@ import Testing
                 #expect(try await self.next(&events) == "\(id) \(text)")
             }
             events = client.events().makeAsyncIterator()
-            // If a push overtakes the end of the old stream, the server gives it to that stream.
+            // Otherwise the push could come before the server notices the end of the old stream,
+            // and be written to that stream.
             try await eventually("nobody is there") { stack.application.parts.streams.devices.isEmpty }
             let missed = try await client.send("third").id
             #expect(try await self.next(&events) == "connected")
@@ -70,7 +71,8 @@ import Testing
             let phone = client("phone")
             var events = phone.events().makeAsyncIterator()
             #expect(try await self.next(&events) == "connected")
-            // Both clients have the same session, and the first does not know that it has ended.
+            // Both clients have the same session, and the first client does not know yet that this
+            // session has ended.
             try await client("other").signOut()
             #expect(try await self.next(&events) == "disconnected ")
             await #expect(throws: PushClientError.self) { try await events.next() }

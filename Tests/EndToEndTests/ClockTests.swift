@@ -8,7 +8,7 @@ import Testing
 @testable import PushApplication
 @testable import sealpost
 
-/// The held-back clock, as operators see it.
+/// The clock that the server holds back after a jump of the machine's clock, as operators see it.
 @Suite(.timeLimit(.minutes(5))) struct ClockTests {
     private static let jump: TimeInterval = 100 * 86_400
 
@@ -85,7 +85,7 @@ import Testing
         #expect(try HeldClock(after: self.file.load()).held == nil)
     }
 
-    /// By the wrong clock both have already expired.
+    /// By the wrong clock, the payload and the session have already expired.
     @Test func aPayloadAndASessionExpireWhenTheClockIsAccepted() async throws {
         try self.jumpAhead()
         let adding = ["user", "add", "alice", "--password-stdin"]

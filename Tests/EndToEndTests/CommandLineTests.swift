@@ -82,7 +82,8 @@ import Testing
         #expect(taken.code == 1 && taken.errors.contains("cannot be created"))
     }
 
-    /// A foreign file chooses names of members, and the caller of a script chooses its arguments.
+    /// Others can choose some of the text in errors: a foreign file has names of members, and a
+    /// script's caller gives arguments.
     @Test(arguments: [[], ["--json"]]) func controlCharactersInForeignTextAreEscaped(form: [String]) async throws {
         try await Daemon.makeDatabase(in: self.folder)
         let line = #"{"Name":"bob","\u001b]0;x\u0007\u009b2J\u202e\nline 2: carol added":1}"#

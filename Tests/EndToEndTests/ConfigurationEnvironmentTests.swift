@@ -65,7 +65,8 @@ import Yams
         #expect(Self.text(of: configuration) == Self.text(of: example), sourceLocation: sourceLocation)
     }
 
-    /// All but the dictionaries, whose order may differ in print, and the texts of the file.
+    /// Returns the settings as text. Leaves out the dictionaries, whose order may differ in print,
+    /// and the file's original texts.
     private static func text(of configuration: Configuration) -> String {
         var configuration = configuration
         (configuration.senders, configuration.quotas, configuration.values) = ([:], [:], [:])

@@ -39,7 +39,8 @@ import Testing
         #expect(name(["SEALPOST_TOKEN": "spt_x", "SEALPOST_PORT": "tcp://10.0.0.1:1"]).hasPrefix("built-in settings"))
     }
 
-    /// Also for errors of the start, which know only the key.
+    /// The message names the variable even for errors of the later start, whose code knows only
+    /// the key.
     @Test(arguments: [
         (["SERVER_LISTEN": ""], "SEALPOST_SERVER_LISTEN: needs at least one address"),
         (["KEYS": ""], "SEALPOST_KEYS: must not be empty"), (["DATABASE": ""], "SEALPOST_DATABASE: must not be"),
@@ -58,7 +59,7 @@ import Testing
         #expect(ended.errors.contains("sealpost: configuration: environment variables, as"), "\(ended.errors)")
     }
 
-    /// Files are read later than the configuration, and before anything is made.
+    /// These files are read after the configuration, and before the server creates anything.
     @Test(arguments: [
         ("senders:\n  fcm:\n    serviceAccount: none.json", 3, "senders.fcm.serviceAccount"),
         (
@@ -134,7 +135,8 @@ import Testing
         #expect(try await self.run("migrate", environment: environment).code == 0)
     }
 
-    /// A missing keyring is not the reason, and a restart helps as soon as the database answers.
+    /// The error must not blame the missing keyring. A restart helps as soon as the database
+    /// answers.
     @Test(arguments: ["serve", "user list", "user add alice --no-password", "migrate"])
     func aDatabaseServerThatRefusesConnectionsIsReported(command: String) async throws {
         let environment = [

@@ -56,7 +56,7 @@ import Testing
         #expect(configuration.senders == [Platform("a"): .apns(apns), Platform("stream"): .stream])
     }
 
-    /// A service of the name `sealpost`, and one of the name `sealpost-db`.
+    /// The variables that Kubernetes sets for services named `sealpost` and `sealpost-db`.
     private static let serviceVariables = [
         "SEALPOST_SERVICE_HOST": "10.96.0.10", "SEALPOST_SERVICE_PORT": "8080", "SEALPOST_SERVICE_PORT_HTTP": "8080",
         "SEALPOST_PORT": "tcp://10.96.0.10:8080", "SEALPOST_PORT_8080_TCP": "tcp://10.96.0.10:8080",
@@ -70,7 +70,7 @@ import Testing
         #expect(configuration.listen == ["127.0.0.1:8080"])
     }
 
-    /// A misspelt key looks much the same.
+    /// These resemble the variables of Kubernetes, but could just as well be misspelt keys.
     @Test(arguments: [
         ("PORT", "8080"), ("SERVICE_HOST", "sealpost.example"), ("SERVICE_PORT", "http"), ("PORTS", "tcp://10.0.0.1:1"),
         ("PORT_8080_TCP_PROTO", "http"), ("PORT_8080_TCP_ADDR", "sealpost"), ("PORT_8080_TCP_PORT", "80808"),
@@ -370,7 +370,7 @@ import Testing
         ("senders: {X: {type: apns}}", "a sender's name must consist of"),
         ("senders: {x: {type: fcm, serviceAccount: a, topic: b}}", "senders.x.topic: is not known here"),
         ("[1]", "must be a mapping"), ("a: [", "is not YAML"),
-        // Also values that are checked later than they are read, and missing keys.
+        // These rows are values that are checked after all values were read, and missing keys.
         ("keys: k\ntracing:\n  endpoint: a", "sealpost.yaml:3: tracing.endpoint: \"a\" must be http://"),
         ("keys: k\ndatabase: 'postgres://h'", "sealpost.yaml:2: database: "),
         ("senders:\n  apns:\n    keyFile: k", "sealpost.yaml:3: senders.apns.keyID: "),
@@ -424,7 +424,8 @@ import Testing
         #expect(!text.contains("hunter2") && !text.contains("\n"), "\(way): \(text)")
     }
 
-    /// Taken as a path, the text would be printed, and a database with that name created.
+    /// If the server took such a text for a path, it would print it, and create a database with
+    /// that name.
     @Test(arguments: [
         "postgres://u:hunter2@h/d", "POSTGRES://u:hunter2@h/d", "postgres:/u:hunter2@h/d", " postgres://u:hunter2@h/d",
         "u:hunter2@h/d", "mysql://h/hunter2", "host=h user=u password=hunter2", "postgres://u@h/d?password=hunter2",
@@ -741,7 +742,7 @@ import Testing
         #expect("\(try #require(error))".contains("is readable by other users"))
     }
 
-    /// The file has a group of the process, as every new file has.
+    /// The file's group is one of the process's groups, as for every new file.
     @Test(arguments: [0o440, 0o640, 0o660, 0o400]) func aFileOfTheServersGroupIsRead(mode: Int) throws {
         let made = try KeyringFile(self.keyring).loadOrCreate()
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: self.keyring)

@@ -36,7 +36,7 @@ import Testing
                     for poster in 0..<8 {
                         group.addTask { await self.post("\(round)-\(poster)", daemon, acknowledged) }
                     }
-                    // The kill comes in between: some posts are answered, and more are in flight.
+                    // The kill comes while some posts are answered, and more are in flight.
                     let enough = acknowledged.payloads.count + 40
                     try await eventually { acknowledged.payloads.count >= enough }
                     await daemon.kill()

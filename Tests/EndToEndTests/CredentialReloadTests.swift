@@ -60,12 +60,12 @@ import Testing
             )
             _ = try await client.register(platform: "apns", handle: "abcd1234")
             _ = try await client.send("secret")
-            // The reload must follow the lane's pause.
+            // The lane must be paused before the reload.
             try await eventually { stack.pause(of: "apns") != nil }
             let good = stack.providers.apns.credentials.privateKey
             try write(good)
             await stack.application.parts.reload()
-            // With the refused push, which waits for its lane only.
+            // The provider accepts this push and the refused one, which waited only for its lane.
             _ = try await client.send("secret")
             _ = try await pushes.acceptedPush(2, within: .seconds(15))
             try write("no key")

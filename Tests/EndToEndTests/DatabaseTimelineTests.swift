@@ -49,7 +49,7 @@ import Testing
         #expect(status == 503 && body.contains("the database is older than the one used before"), "\(body)")
         #expect(try await self.get("/healthz", daemon).status == 200)
         #expect(try await self.get("/api/notifications", daemon).status == 503)
-        // A command does not write to it either.
+        // A command does not write to the older database either.
         let command = try await Daemon.run(
             ["user", "add", "alice", "--password-stdin"],
             in: self.folder,

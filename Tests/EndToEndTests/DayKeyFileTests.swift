@@ -39,7 +39,7 @@ import Testing
         let file = DayKeyFile(self.path)
         let chain = DayChain(from: self.day(20_000))
         try file.create(chain)
-        // Another name for the same blocks.
+        // This hard link is another name for the same blocks of the disk.
         try FileManager.default.linkItem(atPath: self.path, toPath: self.folder.file("old"))
         let next = chain.advanced(to: self.day(20_003))
         try file.advance(to: next)
@@ -60,7 +60,7 @@ import Testing
         #expect(try file.load() == chain.advanced(to: self.day(20_005)))
     }
 
-    /// The file of a server that was killed in the middle of a change of days.
+    /// The server was killed while it changed the file to a new day, and left a temporary file.
     @Test(arguments: ["", "1 AA", String(repeating: "1 AA", count: 100)])
     func leftoversOfACrashedChangeAreOverwritten(left: String) throws {
         let file = DayKeyFile(self.path)

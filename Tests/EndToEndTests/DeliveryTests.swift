@@ -136,7 +136,7 @@ import Testing
         #expect(!log.lines.contains { $0.contains("lane paused") })
     }
 
-    /// In all cases, a wrong topic, environment or project, no device is reached.
+    /// With a wrong topic, environment or project, the sender reaches no device.
     @Test func aMisconfiguredSenderIsPausedWhenAllItsDevicesAreRefused() async throws {
         let log = LogRecorder(logLevel: .info)
         try await Stack.run(log: log) { stack in

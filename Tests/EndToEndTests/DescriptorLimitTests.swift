@@ -35,8 +35,8 @@ import Testing
         let descriptors = { try FileManager.default.contentsOfDirectory(atPath: "/proc/\(id)/fd").count }
         try await eventually { try descriptors() >= 50 }
         #expect(try descriptors() < 62)
-        // The last clients are first: no client that the daemon has accepted has sent a request
-        // yet.
+        // The clients that connected last send first. So none that the daemon has accepted has
+        // sent a request yet.
         for client in clients.reversed() { client.ask() }
         for client in clients {
             #expect(await client.answer().hasPrefix("HTTP/1.1 200 OK\r\n"))

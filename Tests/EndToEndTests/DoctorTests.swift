@@ -160,7 +160,7 @@ import Testing
         #expect(doctor.judge(expiry).grade == expected)
     }
 
-    /// Days of life, seconds until the end.
+    /// A certificate's lifetime in days, and the seconds until its end.
     @Test(arguments: [
         (6.0, 129_599.0, Finding.Grade.warn), (6, 129_600, .ok), (90, 1_900_800, .warn), (90, 1_987_200, .ok),
         (365, 2_591_999, .warn), (365, 2_592_000, .ok),

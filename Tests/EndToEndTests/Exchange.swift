@@ -61,7 +61,8 @@ struct Exchange: Sendable {
     }
 
     /// Returns the exchanges in which a proxy answers the call with the answer to another request.
-    /// Without all proxies they are only some, with the call's own credentials.
+    /// Unless all proxies are installed, returns only some of these, all with the call's own
+    /// credentials.
     static func all(of call: Call, _ id: Int64, registration: String) -> [Exchange] {
         let (method, path) = call.request(id)
         let target = call == .sync ? "\(path)?limit=500" : path

@@ -162,7 +162,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// The backup would fill the database's disk, on which it may well be written.
+    /// A backup is often written to the database's disk, which it would fill.
     @Test(.enabled("it takes the right to mount") { try await isAllowedToMount() })
     func aBackupLargerThanTheFreeSpaceIsRefused() async throws {
         _ = try await Daemon.run(["user", "add", "alice", "--no-password"], in: self.folder)

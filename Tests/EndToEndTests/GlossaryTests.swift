@@ -4,8 +4,8 @@ import Testing
 
 /// The documentation and the names in the code use the words of ARCHITECTURE.md's glossary.
 ///
-/// The glossary's third column has each older word that nothing uses any more in backticks. Words
-/// without backticks there have other meanings, too, which a test cannot tell apart.
+/// In the glossary's third column, older words that must not be used any more are in backticks.
+/// The words without backticks have other meanings, too, which a test cannot tell apart.
 @Suite(.timeLimit(.minutes(5))) struct GlossaryTests {
     private struct Row {
         let word: String

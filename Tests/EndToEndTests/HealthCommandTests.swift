@@ -12,7 +12,7 @@ import Testing
 
     @Test func aServerIsAliveAndReadyUntilItEnds() async throws {
         let daemon = try await Daemon(in: self.folder)
-        // In an image the server listens on all addresses.
+        // In a container image the server listens on all addresses.
         let environment = ["SEALPOST_SERVER_LISTEN": "0.0.0.0:\(daemon.port)"]
         let alive = try await Daemon.run(["health"], in: self.folder, environment: environment)
         #expect(alive.code == 0 && alive.output == "127.0.0.1:\(daemon.port) is alive\n", "\(alive.errors)")
@@ -94,7 +94,8 @@ import Testing
         #expect(ended.errors.hasPrefix("sealpost: \(reason)") && ended.errors.split(separator: "\n").count == 2)
     }
 
-    /// Answers each request with a status, and with a factor of the request's token.
+    /// A server that answers each request with a status, and with the request's token times a
+    /// factor.
     private static let peer = """
         import http.server, sys
         class Peer(http.server.BaseHTTPRequestHandler):

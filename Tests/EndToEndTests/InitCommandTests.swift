@@ -55,7 +55,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// Users have the proxy's address.
+    /// Users reach this server at the address of its proxy.
     @Test func aServerWithoutAnAddressPrintsThePathOfTheLink() async throws {
         let process = try ChildProcess(
             Daemon.executable,
@@ -65,7 +65,7 @@ import Testing
         )
         let line = await process.output(until: "\n")
         #expect(line.contains(/within an hour: \/console\/#\/setup\/\S+, at your proxy\n/), "\(line)")
-        // Before that, the signal would find no handler.
+        // Before the line `serving`, the daemon has no handler for the signal.
         _ = await process.errors(until: "serving")
         process.signal(SIGTERM)
         #expect(await process.end().code == 0)
@@ -150,7 +150,8 @@ import Testing
     // MARK: Crashes
 
     /// Each file appears by one system call. strace finds the call by the file's name, as a full
-    /// path or as the command got it. A count would not do: strace counts each thread's calls.
+    /// path or as the command got it. Counting the calls would not do, because strace counts each
+    /// thread's calls separately.
     @Test(arguments: ["var/keyring", "var/signing-keys", "sealpost.yaml"])
     func theSameCommandFinishesAfterACrash(file: String) async throws {
         let arguments = ["init", "--listen", "127.0.0.1:0"] + Self.administrator

@@ -39,7 +39,8 @@ extension Interferer {
     static let meddlers: [Interferer] = [
         Interferer(["nginx-rewrite.conf"], sign: .otherText, findings: rewritten),
         Interferer(["haproxy-meddle.cfg"], how: "rewrite", sign: .otherText, findings: rewritten),
-        // A member that no client reads does no harm, but does not come from the server.
+        // The proxy adds a member that no client reads. It does no harm, but does not come from
+        // the server.
         Interferer(["haproxy-meddle.cfg"], how: "inject", sign: .otherText) { call, trust in
             trust == .signatures && call != .register ? .interference([.signature]) : .truth
         },
@@ -77,7 +78,7 @@ extension Interferer {
     ]
 
     @Sendable private static func rewritten(_ call: Call, _ trust: Trust) -> Finding {
-        // The other two answers contain no text.
+        // The answers to these two calls contain no text that the proxy could change.
         if call == .markAllRead || call == .register { return .truth }
         return trust == .signatures ? .interference([.signature]) : .belief
     }

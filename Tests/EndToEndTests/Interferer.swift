@@ -27,7 +27,7 @@ struct Interferer: Sendable, CustomTestStringConvertible {
 
     /// The evidence in `curl`'s output that the proxy really does the harm.
     enum Sign: Sendable {
-        /// The same answer to two requests, including the daemon's id of the first.
+        /// The same answer to two requests, with the id that the daemon gave to the first request.
         case repeats
         /// An answer with this status that the daemon has never sent.
         case own(Int)
@@ -39,7 +39,7 @@ struct Interferer: Sendable, CustomTestStringConvertible {
         case lacks(String)
         /// An answer with these words in its fields.
         case shows(String)
-        /// None: the proxy itself checks that it changes the answer.
+        /// No evidence is needed: the proxy itself checks that it changes the answer.
         case ofItself
     }
 
@@ -57,7 +57,8 @@ struct Interferer: Sendable, CustomTestStringConvertible {
             .joined(separator: " before ")
     }
 
-    /// The files are in `scripts/proxies`, each with its product's name. Clients see the first.
+    /// The files are in `scripts/proxies`, each with its product's name. Clients connect to the
+    /// proxy of the first file.
     init(
         _ files: [String],
         how: String = "",

@@ -211,7 +211,7 @@ import Testing
         try await self.check(3000)
     }
 
-    /// A server by itself writes its counts twice a minute.
+    /// Without a reload, a server writes these counts only twice a minute.
     @Test(arguments: [true, false]) func theListCountsAllValuesJustAfterAReload(withAServer: Bool) async throws {
         try await self.fill(300)
         let daemon = withAServer ? try await Daemon(in: self.folder) : nil
@@ -298,7 +298,8 @@ import Testing
         let store = try configuration.openStore()
         let name = try #require(Username("alice"))
         _ = try await store.addUser(name, role: .device, password: PasswordHash(phc: "none"), now: Date())
-        // The command waits only for servers.
+        // The command to rotate keys waits only for servers, so the test opens a store as a server
+        // does.
         var options = StoreOptions()
         options.dayChain = DayKeyFile(configuration.dayKeys)
         options.mark = TimelineFile(configuration.timeline)

@@ -123,7 +123,7 @@ import Testing
         #expect(await daemon.terminate() == 0)
     }
 
-    /// With a server, and without a server.
+    /// Tests the commands while a server runs, and while none runs.
     @Test func commandsCreateCodesAndSetTags() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add dora --no-password")
@@ -168,7 +168,7 @@ import Testing
         #expect(try await self.run("user import -", input: "\u{FEFF}\(file)").hasSuffix("2 unchanged, 0 refused\n"))
     }
 
-    /// With a server, and without a server.
+    /// Tests the commands while a server runs, and while none runs.
     @Test func allDataOfAUserIsPrintedAndTheExportIsInTheAudit() async throws {
         let daemon = try await Daemon(in: self.folder)
         _ = try await self.run("user add alice --password-stdin", input: "correct horse\n")
@@ -298,7 +298,7 @@ import Testing
         let running = StatusReport(status, isRunning: true)
         #expect(running.lines == ["server 1.0 is running since 2026-11-28T19:59:52Z"] + lines)
         #expect(running.json["Running"] == .bool(true) && running.json["Version"] == .string("1.0"))
-        // The process of the command is no server, and knows no last hour.
+        // The command's own process is not a server, and has no samples of the last hour.
         let resting = StatusReport(status, isRunning: false).lines
         let known = lines.filter { !$0.hasPrefix("from ") && !$0.hasPrefix("server a/1") }
         #expect(resting == ["no server is running here; the database has:"] + known)
@@ -384,7 +384,8 @@ import Testing
         #expect(await next.terminate() == 0)
     }
 
-    /// The server could not open files that root creates there, such as the database's log.
+    /// The server could not open files that root's command creates there, such as the database's
+    /// log.
     @Test(.enabled(if: geteuid() == 0), arguments: ["var/sealpost.db", "var"])
     func rootCreatesNothingNextToAnotherUsersDatabase(place: String) async throws {
         _ = try await self.run("user add alice --no-password")
@@ -399,7 +400,8 @@ import Testing
         )
     }
 
-    /// The user has replaced the lock by a link to a file of root's, which would be emptied.
+    /// The server's user has replaced the lock file by a link to one of root's files. Opening the
+    /// lock would empty that file.
     @Test(
         .enabled(if: geteuid() == 0),
         arguments: [
@@ -467,7 +469,7 @@ import Testing
         #expect(ended.output.contains("ermission denied"), "\(ended.output)")
     }
 
-    /// SQLite would wait until another process writes to it.
+    /// SQLite would wait until another process writes to the FIFO.
     @Test(arguments: ["doctor", "keys list", "backup new.db --direct", "restore fifo --replace --without-hash"])
     func aFIFOIsRefused(command: String) async throws {
         _ = try await self.run("user add alice --no-password")

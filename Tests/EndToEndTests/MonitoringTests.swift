@@ -82,7 +82,8 @@ import Yams
                 let name = try #require(tried["alertname"]?.string)
                 if tried["exp_alerts"]?.sequence?.isEmpty == false { firing.insert(name) }
             }
-            // A case that only checks an alert before it fires does not count as such a test.
+            // A case that only checks that an alert does not fire yet does not count as such a
+            // test.
             if cases.count == 1, cases[0]["exp_alerts"]?.sequence?.isEmpty == true {
                 silent.insert(cases[0]["alertname"]?.string ?? "")
             }

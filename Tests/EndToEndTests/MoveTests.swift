@@ -40,8 +40,8 @@ import Testing
         #expect(refused.code == 1)
         #expect(refused.errors.contains("is in use by another process"), "\(refused.errors)")
         _ = await daemon.terminate()
-        // A move that is killed at any point starts again. The later the line, the more rows
-        // exist.
+        // A move that was killed at any point can be started again. The later a line appears, the
+        // more rows have been moved.
         for line in ["account: 1", "notification: 1", "all rows are there"] {
             let process = try ChildProcess(Daemon.executable, ["move", "--to", self.address], in: self.folder.path)
             _ = await process.errors(until: line)

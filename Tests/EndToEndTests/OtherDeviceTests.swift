@@ -13,7 +13,8 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct OtherDeviceTests {
     private static let token = String(repeating: "ab", count: 32)
 
-    /// Runs the product with looks of all senders.
+    /// Runs the product with senders that send looks: pushes that show nothing and tell a device
+    /// to sync.
     private func withLooks(
         envelope: AppleEnvelope = .alert(AlertPlaceholder()),
         _ body: @escaping @Sendable (Stack) async throws -> Void
@@ -138,7 +139,8 @@ import Testing
         }
     }
 
-    /// All that a provider sees, without ids, and with times as their lengths.
+    /// Returns all that a provider sees of a push, without ids, and with times replaced by their
+    /// lengths.
     private func form(_ push: PushSimulators.ReceivedPush) throws -> [String] {
         let id = try self.id(push).description
         let body = push.text.replacing(id, with: "id").replacing(/"ttl":"[0-9]+s"/, with: "ttl")

@@ -27,7 +27,7 @@ import Testing
             try await visit.moveOn()
             if interferer.needsNoDaemon { try await interferer.sign.expectToBeSeenWithoutDaemon(visit) }
 
-            // The client shows its stored value as a stored value.
+            // The client returns what it has stored, and says that it is stored.
             if case .interference = interferer.findings(.notification, trust) {
                 let shown = try await phone.notification(visit.id)
                 #expect(shown.value == cached)
@@ -36,7 +36,7 @@ import Testing
             if case .interference = interferer.findings(.sync, trust) {
                 let shown = try await phone.sync()
                 if interferer.isCache, shown.date == nil {
-                    // HAProxy and Squid pass conditions on, and store no 304.
+                    // HAProxy and Squid pass conditional requests on, and store no 304.
                     let inbox = try await visit.inbox()
                     #expect(shown.value.notifications == inbox)
                 } else {
@@ -60,7 +60,8 @@ import Testing
         }
     }
 
-    /// Expects what a client without stored data, which has nothing to show, says of each call.
+    /// Makes each call with a client without stored data, and expects the interferer's finding for
+    /// this call.
     private func expectFindings(of interferer: Interferer, _ trust: Interferer.Trust, _ visit: Visit) async throws {
         for call in Interferer.Call.allCases {
             let outcome = try await visit.outcome(of: call, visit.signedInClient(), mayAsk: !interferer.needsNoDaemon)
@@ -79,7 +80,8 @@ import Testing
         try await Visit.run(trust) { visit in
             try await visit.site.replaceProxies(with: cache.layers)
             if !cache.needsNoDaemon { try await cache.sign.expectToBeSeen(visit) }
-            // Both at once, so that one fetch may answer several waiting users.
+            // Both users fetch at once, so that a proxy may answer several waiting users with one
+            // fetch.
             let inboxes = await withTaskGroup { group in
                 for user in Array(repeating: ["alice", "bob"], count: 8).joined() {
                     group.addTask { (user, await Result { try await visit.signedInClient(user).sync() }) }

@@ -4,7 +4,7 @@ import Testing
 
 /// `Clients/python` and `Clients/java`, whose tests begin in Python and call the real server.
 @Suite(.timeLimit(.minutes(15))) struct PythonClientTests {
-    /// The guide `docs/backends.md` is among the tests of the first.
+    /// The tests of `Clients/python` include the guide `docs/backends.md`.
     @Test(arguments: ["Clients/python", "Clients/java"])
     func theClientForBackendsPassesItsTests(client: String) async throws {
         let folder = try TemporaryFolder()

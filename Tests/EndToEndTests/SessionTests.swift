@@ -44,8 +44,8 @@ import Testing
         }
     }
 
-    /// The client does not ask for it: another caller, such as an administrator, ends the
-    /// session.
+    /// Here the client does not ask for the session's end: another caller, such as an
+    /// administrator, ends it.
     @Test func theServerEndsADeviceWithItsSession() async throws {
         try await Stack.run { stack in
             let owner = PushClient(

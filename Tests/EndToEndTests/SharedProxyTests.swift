@@ -58,7 +58,7 @@ import Testing
             #expect(inbox.date == nil)
             #expect(inbox.value.notifications.contains { $0.id == id && $0.isRead })
             #expect(inbox.value.notifications.allSatisfy { $0.payload?.text?.hasPrefix("\(user)'s ") == true })
-            // No new notification exists, except for curl's.
+            // No new notification exists, except for the one that curl has posted.
             #expect(try await !client.sync().value.arrived.contains(id))
             #expect(try await client.markRead([id]) == [id])
             let registration = try await client.register(platform: "stream", handle: "\(user)-\(round)")

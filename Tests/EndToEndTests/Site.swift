@@ -151,7 +151,7 @@ struct Site: Sendable {
         await store.close()
     }
 
-    /// As strong as the server's own hashes, which would otherwise replace it.
+    /// This hash is as strong as the server's own. The server would replace a weaker one.
     private static let hash = Result { try PasswordHash(of: Stack.password) }
 
     /// Replaces the running proxies at the same address, like a phone that moves to another
@@ -201,7 +201,7 @@ struct Site: Sendable {
     /// Ends the daemon and waits for that; the proxies keep running.
     func stopDaemon() async {
         self.daemon.process.signal(SIGTERM)
-        // Reads the log to its end: the daemon writes no more there.
+        // The log is read to its end, because the daemon writes no more after that.
         _ = await self.daemon.process.errors(until: "\0")
     }
 

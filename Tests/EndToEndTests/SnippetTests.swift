@@ -81,7 +81,7 @@ import Testing
         #expect(unused.isEmpty)
     }
 
-    /// A mark that is a name belongs to a block for which a test or a program looks.
+    /// If a mark is a name, a test or a program must look for the block by this name.
     @Test func eachCommandIsRunOrListedWithTheReasonWhyNot() throws {
         let list = try Repository.text(of: "CONTRIBUTING.md").matches(of: /\| `([^`]+\.md)` \| ([^|\n]+) \|/)
             .map { "\($0.output.1): \($0.output.2)" }
@@ -97,7 +97,7 @@ import Testing
                 reasons.append("\(snippet.page): \(reason)")
             } else {
                 var names = ["<!-- \(snippet.mark) -->", "block(\"\(snippet.mark)\")"]
-                // A test that finds the block by its heading.
+                // This mark names a test that finds the block by its heading.
                 if let test = snippet.mark.firstMatch(of: /^run by (\w+)$/)?.output.1 {
                     names.append("struct \(test) {")
                 }

@@ -9,7 +9,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Sockets that the process which starts the daemon hands over.
+/// Sockets that the daemon gets from the process that starts it.
 @Suite(.timeLimit(.minutes(5))) struct SocketActivationTests {
     @Test func aClientThatConnectsBetweenDaemonsIsAnsweredByTheNext() async throws {
         let folder = try TemporaryFolder()

@@ -53,10 +53,10 @@ import Testing
     /// The files that may read the machine's clock. All others get the time from a `HeldClock`.
     private static let clockReaders: Set<String> = [
         "HeldClock.swift", "Issuer.swift", "IssuerSetup.swift", "PushServer.swift", "ClosedServer.swift",
-        // A store that a test opens; the program gives each store its clock.
+        // Only tests use this store's own clock; the program gives each store a clock.
         "Store.swift",
-        // Times that expire nothing: logs, certificates, the timeout of a lock, a demonstration,
-        // the times of a key and of a span.
+        // These files use times that expire nothing: logs, certificates, the timeout of a lock, a
+        // demonstration, the times of a key and of a span.
         "LogWriter.swift", "LineLogHandler.swift", "ApplicationParts.swift", "TLSSetup.swift", "SQLiteReader.swift",
         "Story.swift", "PostgreSQLPlace.swift", "Doctor.swift", "SpanExport.swift", "SpanRecorder.swift",
     ]

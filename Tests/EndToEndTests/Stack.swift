@@ -24,8 +24,8 @@ struct Stack: Sendable {
     let application: Application
     let server: URL
 
-    /// Runs everything while `body` runs, with the users `alice`, a device, and `boss`, a
-    /// publisher.
+    /// Runs everything while `body` runs, with the users `alice`, who has the role `device`, and
+    /// `boss`, a publisher.
     ///
     /// Without another `log`, only critical errors are logged, because tests provoke failures on
     /// purpose.

@@ -38,7 +38,7 @@ final class StreamClient {
         while true {
             let lines = try await self.text(upTo: "\n\n", until: deadline).split(whereSeparator: \.isNewline).filter {
                 line in
-                // The sizes of chunks are in between.
+                // Lines without a colon are the sizes of chunks.
                 !line.hasPrefix(":") && line.contains(":")
             }
             if !lines.isEmpty { return lines.joined(separator: " ") }

@@ -114,7 +114,8 @@ import Testing
             let ids = [try await streams.post(), try await streams.post(), try await streams.post()]
             for id in ids { #expect(try await first.event() == self.event(id)) }
             first.close()
-            // One after the other, so that the pushes are accepted in that order.
+            // The test waits until all are recorded, since the server repeats only pushes that it
+            // has recorded as accepted.
             let reader = try streams.stack.application.store.makeReader()
             try await eventually("all are written down as accepted") {
                 try await reader.tallies()["stream"]?.accepted == 3

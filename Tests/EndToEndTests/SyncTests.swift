@@ -127,7 +127,7 @@ private struct SyncSite: Sendable {
     func run(_ body: (URL) async throws -> Void) async throws -> [String] {
         let settings = ["SERVER_LISTEN": "127.0.0.1:0", "LOG_LEVEL": "debug"]
         let daemon = try await Daemon(in: self.folder, settings: settings)
-        // Reads the log while the daemon writes, so that the daemon does not wait for a reader.
+        // The log is read while the daemon writes, so that the daemon does not wait for a reader.
         async let ended = daemon.process.end()
         do {
             try await body(daemon.server)

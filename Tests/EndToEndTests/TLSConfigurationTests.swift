@@ -34,7 +34,8 @@ import Testing
         let setup = try TLSSetup(tls, logger: .silent)
         let names = setup.expiries(at: Date()).map(\.name)
         #expect(names.contains("server.tls.certificate"))
-        // The simulated authority issues for an hour in the past and thirty days.
+        // The simulated authority's certificates are valid from an hour ago until thirty days from
+        // now.
         #expect(setup.expiries.allSatisfy { $0.lifetime.map { abs($0 - 2_595_600) < 10 } == true })
         #expect(names.contains("server.tls.clientCRL") == isShown, "\(names)")
         #expect(!setup.expiries.map(\.name).contains("server.tls.clientCRL"))

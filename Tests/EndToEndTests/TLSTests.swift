@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test func aReloadWithoutTLSIsHarmless() async throws {
-        // Kept until the end, because the daemon runs in it.
+        // The folder must exist until the end, because the daemon runs in it.
         let folder = try TemporaryFolder()
         defer { withExtendedLifetime(folder) {} }
         let daemon = try await Daemon(in: folder)
@@ -94,7 +94,7 @@ import Testing
     @Test func theLinesOfTheFirstDayWorkAsPasted() async throws {
         let text = try Repository.text(of: "docs/first-day.md")
         let block = try #require(text.firstMatch(of: /<!-- TLS -->\n```bash\n((?s).*?)```/)).output.1
-        // A port that was free a moment ago: the pasted lines need it in advance.
+        // The pasted lines need a port in advance. This one was free a moment ago.
         guard case .tcp(_, let port) = try Listener(.tcp(host: "127.0.0.1", port: 0)).address else { return }
         let folderOfExecutable = URL(fileURLWithPath: Daemon.executable).deletingLastPathComponent().path
         let ended = try await ChildProcess(

@@ -45,7 +45,7 @@ import Testing
         var fault: String?
     }
 
-    /// All spans of these exports. Throws if one of them is not as OTLP has it.
+    /// Returns all spans of these exports. Throws if one of the exports is not valid OTLP.
     private func spans(in bodies: [[UInt8]]) async throws -> [Verdict.Span] {
         try await self.verdicts(on: bodies).flatMap { try #require($0.spans, "\($0.fault ?? "")") }
     }
@@ -193,7 +193,7 @@ import Testing
         #expect(log.count == (status == 200 ? 0 : 1) && log.allSatisfy { $0.contains("status \(status)") }, "\(log)")
     }
 
-    /// A full batch of new spans ends other waits.
+    /// A full batch of new spans would end any other wait.
     @Test func newSpansDoNotShortenTheCollectorsDelay() async throws {
         let collector = Collector(status: 429, delay: "3600")
         let recorder = SpanRecorder(sampling: 1)
@@ -309,7 +309,7 @@ import Testing
                 nil, "OTEL_EXPORTER_OTLP_HEADERS must have pairs such as api-key=value"
             ),
             (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a/?b=c"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
-            // A variable for all programs must not end the start of this one.
+            // A variable for all programs must not prevent the start of this one.
             (["OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4317"], nil, "OTEL_EXPORTER_OTLP_ENDPOINT must be http://"),
         ] as [([String: String], String?, String?)]
     )
@@ -326,7 +326,8 @@ import Testing
         if let tracing = configuration.tracing { #expect(tracing.every == 100 && tracing.service == "sealpost") }
     }
 
-    /// They are secrets of the collector that the other variables name.
+    /// The headers in variables are secrets of the collector that the variables of OpenTelemetry
+    /// name.
     @Test(arguments: [
         (["OTEL_EXPORTER_OTLP_ENDPOINT": "http://a"], ["own"]), (["SEALPOST_TRACING_ENDPOINT": "http://a"], []),
     ])
@@ -368,7 +369,7 @@ private final class Collector: Responder {
 
     init(status: Int = 200, delay: String? = nil, waits: Bool = false) {
         var response = Response(status: .init(code: status), body: Array("{}".utf8))
-        if let delay { response.fields[.retryAfter] = delay }
+        if let delay { response.fields.append(.retryAfter, delay) }
         self.response = response
         (self.gate, self.opener) = AsyncStream.makeStream()
         if !waits { self.opener.finish() }

@@ -11,7 +11,7 @@ final class UnreadPipe: Sendable {
     init() throws {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-        // Other tests start processes, which must not keep it open.
+        // Other tests start processes, which must not keep the pipe open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         self.reader = Mutex(ends[0])
         self.end = ends[1]
@@ -46,7 +46,7 @@ final class UnreadPipe: Sendable {
         if reader >= 0 { close(reader) }
     }
 
-    /// Reads once; empty at the end.
+    /// Reads once. Returns nothing at the end of the pipe.
     func readSome() -> [UInt8] {
         let reader = self.reader.withLock { $0 }
         var buffer = [UInt8](repeating: 0, count: 65_536)
@@ -69,7 +69,7 @@ final class UnreadPipe: Sendable {
         return lines
     }
 
-    /// Runs off the threads of tasks.
+    /// Runs `body` on a thread other than those of tasks.
     static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

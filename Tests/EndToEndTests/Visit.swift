@@ -4,8 +4,8 @@ import PushAPI
 import PushClient
 import Testing
 
-/// A daemon behind proxies, two users with one notification each, and the true state of one of
-/// them.
+/// A daemon behind proxies, and two users with one notification each. It knows alice's true state
+/// from the daemon itself.
 struct Visit: Sendable {
     /// The outcome of a call.
     enum Outcome: Equatable, Sendable {
@@ -47,7 +47,7 @@ struct Visit: Sendable {
             let alice = try site.client(site.daemon.server, keys: [], user: "alice")
             let id = try await alice.send(payload).id
             let registration = try await alice.register(platform: "stream", handle: "another")
-            // A client that then does the same changes nothing.
+            // If a client later marks the notification as read, too, this changes nothing.
             try await alice.markRead(id)
             _ = try await site.client(site.daemon.server, keys: [], user: "bob").send("Bob's")
             var sessions: [String: Session] = [:]

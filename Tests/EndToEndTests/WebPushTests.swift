@@ -61,7 +61,8 @@ import Testing
         return try await stack.send(stack.request("PUT", "/api/register/\(id)", body: body)).status
     }
 
-    /// The listed hosts come first, and keep their pauses.
+    /// Each listed host has its own lane, and failures of the host pause that lane. All other
+    /// hosts share the last lane.
     @Test func unlistedHostsShareALaneOfUnrelatedHosts() async throws {
         let folder = try TemporaryFolder()
         var webPush = SenderConfiguration.WebPush(subject: "mailto:ops@example.com")
@@ -117,7 +118,7 @@ import Testing
             #expect(try await self.register("webpush", subscription.json, id: browser, in: stack) == 200)
             places.browsers.retire(subscription)
             _ = try await stack.send(stack.request("POST", "/api/notifications"))
-            // Registering would repair it, so the test posts instead.
+            // Registering again would repair the registration, so the test posts instead.
             try await eventually("the device is retired") {
                 try await stack.send(stack.request("GET", "/api/register")).text == "[]"
             }

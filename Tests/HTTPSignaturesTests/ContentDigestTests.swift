@@ -34,7 +34,7 @@ import Testing
         "SHA-256=:\(Self.nothing):", "sha-256=:\(Self.nothing):,",
         "sha-256=:\(Self.nothing):, sha-256=:\(Self.nothing):",
         "sha-256=(:\(Self.nothing):)", "sha-256=\"\(Self.nothing)\"",
-        // Surplus bits, which some readers overlook.
+        // Surplus bits in the base64 text, which some readers overlook.
         "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFV=:",
         "sha-256=:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU:",
         "sha-256=:\(Self.nothing):\r\n", "sha-256=:\(Self.nothing):é",

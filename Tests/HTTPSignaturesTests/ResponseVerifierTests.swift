@@ -81,7 +81,7 @@ import Testing
         #expect(try [.badSignature, .malformed].contains(answer.refusal()))
     }
 
-    /// The other answer has the same token.
+    /// The other request has the same token.
     @Test(
         arguments: [
             ("HEAD", "/a", "b"), ("get", "/a", "b"), ("", "/a", "b"), ("GET", "/A", "b"), ("GET", "/a/", "b"),
@@ -99,8 +99,8 @@ import Testing
         }
     }
 
-    /// The reason for the longer list: with the shorter one the answers to two requests are
-    /// equal, byte for byte.
+    /// This is why clients ask for the longer list of components: with the shorter one the answers
+    /// to two requests are equal, byte for byte.
     @Test func shorterCoverageFitsAnyRequestWithTheSameToken() throws {
         let other = SignedRequest(method: "PUT", path: "/api/register/7", query: nil, token: "20817")
         let answer = try SampleAnswer.signed(body: "", for: Self.request, .answer)
@@ -326,7 +326,7 @@ import Testing
     }
 
     /// A cache copies the fields of a 304 over those of its stored answer (RFC 9111 §3.2), and
-    /// calls it 200.
+    /// returns the result as a 200.
     @Test func a304ThatACacheMadeA200OfIsRefused() throws {
         var answer = try SampleAnswer.signed(status: 304, body: "")
         answer.status = 200

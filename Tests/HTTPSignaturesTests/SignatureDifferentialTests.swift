@@ -80,7 +80,8 @@ import Testing
         }
     }
 
-    /// Returns the same answer to other requests than the signed one.
+    /// Returns questions with the signed answer, each for a request that differs from the signed
+    /// one in a covered component.
     private static func exchanged(_ question: Question) -> [Question] {
         var others = [question, question, question, question]
         others[0].token += "1"

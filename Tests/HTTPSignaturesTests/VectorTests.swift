@@ -85,7 +85,7 @@ import Testing
         let expected = try #require(Data(base64Encoded: vector.signature))
         #expect(base.text.utf8.count == vector.length)
         #expect(key.publicKey.isSignature(expected, over: base))
-        #if !canImport(CryptoKit)  // Whose signatures are never the same.
+        #if !canImport(CryptoKit)  // CryptoKit's signatures are never the same.
             #expect(try key.signature(over: base) == expected)
         #endif
     }

@@ -7,7 +7,7 @@ import Testing
 
 /// An impostor between the app and the server, which answers in its place or changes its answers.
 @Suite(.timeLimit(.minutes(5))) struct InterferenceTests {
-    /// The field's value until the account is known.
+    /// The value of `Accept-Signature` until the account is known.
     private static func acceptSignature(_ nonce: String) -> String {
         ResponseVerifier.acceptSignature(
             keyID: Tampering.key.id,
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// An earlier signed answer, complete, is returned for a new request.
+    /// An impostor returns an earlier answer, complete and unchanged, for a new request.
     @Test(arguments: [nil, Tampering.key])
     func replayedAnswerIsDetected(key: SigningKey?) async throws {
         let options = PushClient.Options(testing: key.map { [$0.publicKey] } ?? [])
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// An impostor corrects the echo, because it can calculate it.
+    /// The impostor can calculate the echo, so it puts the right one into the old answer.
     @Test func signedReplayWithTheRightEchoIsDetected() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let first = Locked<PeerAnswer?>(nil)
@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// A proxy asks for something missing under the same token, and returns the server's own 404
-    /// for another path.
+    /// A proxy requests something that does not exist, with the same `MyToken`. It returns the
+    /// server's own 404 for that path.
     @Test func refusalOfAnotherRequestDeletesNothing() async throws {
         let options = PushClient.Options(testing: [Tampering.key.publicKey])
         let own: ProtocolPeer.Script = { request, _ in
@@ -122,8 +122,8 @@ import Testing
         }
     }
 
-    /// Each request has a nonce of its own, whose signature is valid whatever the device's clock
-    /// says; another request's nonce is not.
+    /// Each request has its own nonce. A signature with this nonce is valid whatever the device's
+    /// clock says, and one with another request's nonce is not.
     @Test(arguments: [-34_560_000.0, 34_560_000.0])
     func theNonceReplacesTheClock(offset: TimeInterval) async throws {
         var options = PushClient.Options(testing: [Tampering.key.publicKey])
@@ -138,7 +138,8 @@ import Testing
             }
             #expect(Set(nonces).count == 2)
             #expect(nonces.allSatisfy { $0.utf8.count == 22 })
-            // Of a stored notification, the client would return the stored state instead.
+            // The client has not stored notification 8. For a stored one, it would return the
+            // stored state.
             peer.play { request, _ in
                 .answer(PeerAnswer(to: request, body: Samples.item(8), key: Tampering.key, created: Date()))
             }
@@ -152,7 +153,7 @@ import Testing
         }
     }
 
-    /// Each call refuses an answer of another form, and an answer without the echo.
+    /// Each call refuses an answer of another form, and an answer without the echo of its token.
     @Test func eachCallChecksItsAnswer() async throws {
         let calls: [@Sendable (PushClient) async throws -> Void] = [
             { _ = try await $0.notification(7) }, { _ = try await $0.sync() }, { try await $0.markRead(7) },

@@ -56,7 +56,7 @@ import Testing
         let client = self.server.client()
         let file = URL(fileURLWithPath: "/tmp/image.png")
         let helper = NotificationServiceHelper(clients: { [client] }) { item, content in
-            // In place of a download.
+            // This wait stands for a download.
             await Task.yield()
             content.body = item.payload?.text ?? "none"
             content.attachments = [.init(file: file)]
@@ -152,7 +152,8 @@ import Testing
         #expect(self.shown.all == [Self.placeholder])
     }
 
-    /// A fetch would start its minute, and the app would find nothing when the user taps it.
+    /// A fetch by the extension would start the minute's lease of the payload. The app would then
+    /// find nothing when the user taps the notification.
     @Test func readOncePayloadIsLeftToTheApp() async throws {
         let id = self.server.add(.string("code 4711"), isReadOnce: true)
         await self.helper().deliver(PushMessage(id: id), placeholder: Self.placeholder, to: self.shown.handler)

@@ -16,7 +16,7 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Tests the user's actions that did not wait for the network.
+/// Tests the user's actions that the client stores, and sends to the server later.
 @Suite(.timeLimit(.minutes(5))) struct OutboxTests {
     private let server = ModelServer()
     private let folder: ScratchFolder
@@ -89,7 +89,7 @@ import Testing
             await #expect(throws: URLError.self) { try await first.outbox.flush() }
             #expect(try await first.outbox.count == 1)
             peer.play(script)
-            // Two processes send it after a crash.
+            // After a crash, two processes send the stored task.
             async let one: Void = self.client(peer).outbox.flush()
             async let other: Void = self.client(peer).outbox.flush()
             _ = try await (one, other)

@@ -7,7 +7,7 @@ import Testing
 
 /// Tests the pages of a large inbox, and what they read from the disk.
 @Suite(.timeLimit(.minutes(5))) struct PagingTests {
-    /// Files that count the reads of entries.
+    /// A store that counts the reads of entries.
     private final class CountingStore: EntryStore {
         private let files = MemoryStore()
         private let reads = Locked(0)
@@ -47,7 +47,7 @@ import Testing
         return server
     }
 
-    /// After the first call the badge reads nothing, and a page its own payloads.
+    /// After the first call, the badge needs no reads, and a page reads only its own payloads.
     @Test func aPageReadsOnlyItsOwnPayloads() async throws {
         let files = CountingStore()
         let server = Self.server()
@@ -62,7 +62,7 @@ import Testing
             reads = files.count
             #expect(await client.cachedBadge() == 100)
             #expect(files.count == reads)
-            // A change costs the reading of that one.
+            // After a change, the client reads only the changed notification.
             server.put(7, Samples.item(7, isRead: true))
             _ = try await client.sync(limit: 0)
             #expect(await client.cachedBadge() == 99)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// The notification before which a page ends may be dismissed meanwhile.
+    /// The next page ends before a notification that has been dismissed meanwhile.
     @Test func aPageContinuesBeforeADismissedNotification() async throws {
         try await ProtocolPeer.run(Self.server().script) { _, client in
             let whole = try await client.sync().value.notifications

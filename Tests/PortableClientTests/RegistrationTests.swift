@@ -146,7 +146,8 @@ import Testing
         }
     }
 
-    /// The end of a session at the server also ends its device: the next session registers it.
+    /// When a session ends at the server, so does its device: the next session registers the
+    /// device.
     @Test func anotherSessionRegistersTheDeviceAgain() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Registry().script) { peer, _ async throws in

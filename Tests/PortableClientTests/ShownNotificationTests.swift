@@ -36,7 +36,7 @@ import Testing
     @Test func notificationsThatAreNoLongerUnreadAreRemovedAndTheBadgeIsSet() async throws {
         let (unread, read, recalled) = (self.server.add("1"), self.server.add("2"), self.server.add("3"))
         for id in [unread, read, recalled] { self.centre.show(PushMessage(id: id)) }
-        // Shown as a placeholder only, and expired since.
+        // This notification was shown only as a placeholder, and has expired since.
         self.centre.show(PushMessage(id: 4711))
         let client = self.server.client()
         _ = try await client.sync()
@@ -59,7 +59,7 @@ import Testing
         #expect(self.centre.badges.withLock { $0 }.isEmpty)
     }
 
-    /// Without a hint a push may be of each of the accounts.
+    /// A push without an account hint may belong to any of the accounts.
     @Test func anotherAccountsNotificationsStay() async throws {
         let other = TestServer()
         let clients = [self.server.client(), other.client()]

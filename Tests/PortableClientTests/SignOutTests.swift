@@ -60,7 +60,7 @@ import Testing
         let memory = PushClient.Store.memory
         let server = Self.server()
         try await ProtocolPeer.run(Self.script(server)) { peer in
-            // Each store is that of another start of the app.
+            // Each call makes a store as after another start of the app.
             func store() -> PushClient.Store { isFolder ? .folder(place, key: key) : memory }
             let client = peer.client(.token("t", account: "alice"), store: store())
             try await client.register(platform: "apns", handle: "a")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// Refreshes, fetches and registrations that are under way store nothing after it.
+    /// Refreshes, fetches and registrations that are under way store nothing after the sign-out.
     @Test func aSignOutEndsAllWriters() async throws {
         let server = Self.server()
         server.change { $0.pageSize = 1 }
@@ -233,7 +233,7 @@ import Testing
         }
     }
 
-    /// The server gives one device of one user one id, in any session.
+    /// The server gives a user's device the same id in every session.
     @Test func anEarlierSignOutDoesNotEndTheDeviceOfTheNextSession() async throws {
         let (server, store) = (Self.server(), PushClient.Store.memory)
         try await ProtocolPeer.run(Self.script(server)) { peer async throws in

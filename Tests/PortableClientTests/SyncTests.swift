@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    /// End-to-end payloads are bound to their app, so the server must not choose one.
+    /// End-to-end payloads are bound to their app, so the client names the app, and the server
+    /// does not choose one.
     @Test func aClientWithADeviceKeyNamesItAndItsApp() async throws {
         for app in [nil, "clinic"] {
             var options = PushClient.Options(testing: [], app: app)
@@ -64,7 +65,7 @@ import Testing
             #expect(inbox.notifications.map(\.id) == [1, 2, 4, 5, 6])
             #expect(inbox.notifications.filter(\.isRead).map(\.id) == [2])
             #expect(inbox.arrived == [2, 6])
-            // The push of an unknown id may have been shown.
+            // A push for the unknown id 77 may have been shown, so its deletion is reported, too.
             #expect(inbox.deleted == [3, 77])
             #expect(inbox.unreadCount == 4)
         }
@@ -76,8 +77,8 @@ import Testing
         for id in [30, 10, 40, 20] as [Int64] { server.put(id, Samples.item(id)) }
         try await ProtocolPeer.run(server.script) { peer, client in
             #expect(try await client.sync().value.notifications.map(\.id) == [30, 10, 40, 20])
-            // A change keeps the place; a later notification comes last, also if its push was
-            // first.
+            // A changed notification keeps its place. A later notification comes last, even if its
+            // push arrived first.
             peer.play { request, _ in .answer(PeerAnswer(to: request, body: Samples.item(50))) }
             _ = try await client.notification(50)
             server.put(10, Samples.item(10, isRead: true))
@@ -280,7 +281,7 @@ import Testing
             peer.play { _, _ in .hangUp }
             #expect(try await client.sync().value.notifications.map(\.id).sorted() == [1, 2])
         }
-        // A `no-store` list that does not say which items it means: no payload is cached.
+        // If a `no-store` list does not say which items it means, no payload is cached.
         let silent = ListServer()
         for id in 1...2 { silent.put(Int64(id), Samples.item(Int64(id))) }
         silent.change { $0.directive = "no-store" }

@@ -126,7 +126,7 @@ import Testing
             let helper = NotificationServiceHelper(clients: { [client] }, limit: .milliseconds(100)) { _, _ in }
             await helper.deliver(PushMessage(id: 7), placeholder: NotificationContent()) { _ in }
             #expect(peer.requests.isEmpty)
-            // No call waits for those: the next one asks again.
+            // No call waits for the closures that never return: the next call asks the app again.
             #expect(try await client.notification(7).value.id == 7)
             #expect(asked.count == 4)
         }

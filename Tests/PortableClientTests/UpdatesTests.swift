@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// More deletions than the store records: the consumer must read everything.
+    /// There are more deletions than the store records, so the consumer must read everything.
     @Test func outdatedMarkReceivesEverything() async throws {
         let account = Account(MemoryStore(), name: "a", proof: .echoed)
         let keeper = InboxKeeper(account)
@@ -133,7 +133,7 @@ import Testing
         try account().change { $0.put(cached) }
         let changes = try #require(try await updates.next())
         #expect(changes.isEverything && changes.arrived == [11])
-        // From there on it reports later changes as usual.
+        // After that, it reports later changes as usual.
         let next = CachedItem(try Self.item(12), date: .now)
         try account().change { $0.put(next) }
         let others = try #require(try await updates.next())

@@ -11,8 +11,8 @@ import Testing
     import Cryptography
 #endif
 
-/// A proxy with an account of its own: the server signs its answers to that account's requests,
-/// under the client's `MyToken`.
+/// A proxy with an account of its own. The server signs its answers to that account's requests,
+/// which have the client's `MyToken`.
 @Suite(.timeLimit(.minutes(5))) struct WrongAccountTests {
     private static let key = SigningKey()
     private static let options = PushClient.Options(testing: [Self.key.publicKey])
@@ -176,8 +176,8 @@ import Testing
         }
     }
 
-    /// The registration is older than the client's knowledge of its account. The name decides
-    /// then, too.
+    /// The client registered the device before it knew its account's id. In this case, too, the
+    /// user's name decides.
     @Test func aSignOutWithAPasswordIsTiedToTheName() async throws {
         let store = PushClient.Store.memory
         let password = PushClient.Credentials.basic(username: "alice", password: "p")
@@ -196,7 +196,8 @@ import Testing
 
     // MARK: Versions
 
-    /// The server signs the client's second choice, until the client knows its account.
+    /// An earlier server makes the second of the signatures that the client asks for. The client
+    /// accepts this one until it knows its account.
     @Test func earlierServerIsTrustedUntilTheAccountIsKnown() async throws {
         let store = PushClient.Store.memory
         try await ProtocolPeer.run(Self.script(nil)) { peer async throws in
@@ -210,7 +211,7 @@ import Testing
             let known = try #require(peer.requests.last?.fields["accept-signature"])
             let nonce = try SignatureRequest(acceptSignature: [known]).nonce
             #expect(known == ResponseVerifier.acceptSignature(keyID: Self.key.id, coverage: .account, nonce: nonce))
-            // No later answer can weaken this.
+            // No later answer can make the client accept less again.
             peer.play(Self.script(nil))
             let error = await #expect(throws: PushClientError.self) { try await client.markRead(7) }
             guard case .interference(let interference)? = error else { return }
@@ -233,8 +234,8 @@ import Testing
 
     // MARK: Without signatures
 
-    /// Without signatures the field reveals accidents, such as a cache that returns one user's
-    /// answers to another.
+    /// Without signatures the account field reveals accidents, such as a cache that returns one
+    /// user's answers to another.
     @Test func unsignedAccountFieldIsCheckedIfPresent() async throws {
         try await ProtocolPeer.run(Self.script(PeerAnswer.account)) { peer async throws in
             let client = peer.client()

@@ -105,7 +105,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
                 try await pool.transaction { transaction in
                     _ = try await transaction.query("insert into t(n) values (1)")
                     try twins.lead(to: .second)
-                    // This query opens a new connection, since none for reads is open yet.
+                    // This query opens a new connection, since no connection for reads is open
+                    // yet.
                     #expect(try await pool.query(timeline).first?.integer(0) == 2)
                 }
             }
@@ -143,8 +144,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
         loop.stop()
     }
 
-    /// `pg_cancel_backend` and a shutdown of the primary end the wait for a replica in this way:
-    /// with a success that proves nothing.
+    /// `pg_cancel_backend` and a shutdown of the primary end a commit's wait for a replica in this
+    /// way: with a success that proves nothing.
     @Test func aCommitWithACancelledReplicaWaitHasAnUnknownOutcome() async throws {
         try await withTwins(at: .first) { twins, pool, _ in
             let other = try createTable(twins, .first)
@@ -154,8 +155,8 @@ private func createTable(_ twins: TwinServers, _ name: TwinServers.Name) throws 
             // before it runs a requested checkpoint.
             try await eventually { try other.query("show synchronous_standby_names")[0].text(0) == "nobody" }
             for _ in 0..<2 { try other.execute("checkpoint") }
-            // Opens both connections first: the wait of one must not end before that of the other
-            // begins.
+            // Both connections are opened first, because the wait of one must not end before that
+            // of the other begins.
             _ = try await pool.query("select 1")
             try await pool.transaction { _ = try await $0.query("select 1") }
             async let outcome = failure {

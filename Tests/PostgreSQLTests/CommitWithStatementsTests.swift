@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// The insert is not stored here, but a caller that has lost the connection cannot know.
+    /// The insert is not stored here, but a caller that has lost the connection cannot know that.
     @Test func aLostConnectionGivesAnUnknownOutcome() async throws {
         try await withPool(Self.schema) { fixture async throws in
             let runs = Counter()

@@ -144,7 +144,7 @@ private final class Frozen: Sendable {
         }
     }
 
-    /// The other limits would end it only after the test's time limit.
+    /// The other limits would end the commit only after the test's time limit.
     @Test func aCommitOnAFrozenServerHasAnUnknownOutcomeAtTheDeadline() async throws {
         var options = PoolOptions.longTimeouts
         options.silenceLimit = .seconds(5)

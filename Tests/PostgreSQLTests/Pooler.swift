@@ -2,8 +2,8 @@ import Foundation
 import PostgreSQL
 import PushTesting
 
-/// PgBouncer before the databases of the shared cluster. It ends with this object, or with the
-/// test process.
+/// PgBouncer in front of the databases of the shared cluster. It ends with this object, or with
+/// the test process.
 final class Pooler: Sendable {
     private static let script = """
         trap '' INT TERM HUP
@@ -19,7 +19,7 @@ final class Pooler: Sendable {
     private let folder: TemporaryFolder
     private let script: TiedScript
 
-    /// Starts it before this database's server. `settings` are lines of its file.
+    /// Starts PgBouncer in front of this database's server. `settings` are lines of its file.
     init(before address: DatabaseAddress, _ settings: String) async throws {
         let server = address.description.split(separator: "@").last?.prefix { $0 != "/" }
         let folder = try TemporaryFolder()

@@ -52,7 +52,7 @@ import Testing
         let (one, other) = (InboxKeeper(Self.account(store)), InboxKeeper(Self.account(store)))
         let start = try await one.read()
         #expect(try await Self.merge(one, Self.page([1], cursor: "a"), requestedAt: start))
-        // Requested at the same time as the first page, but merged later.
+        // The second page was requested at the same time as the first, but is merged later.
         #expect(try await !Self.merge(other, Self.page([2], cursor: "b"), requestedAt: start))
         let first = try await other.read()
         #expect(first.index.cursor == "a")
@@ -137,7 +137,7 @@ import Testing
     }
 
     /// Ids are far apart, and each change has a commit of its own: the draft drops the oldest
-    /// before the index is too large.
+    /// entries before the index is too large.
     @Test func anOversizedIndexDropsTheOldestEntries() throws {
         let snapshot = Account.Snapshot(commit: 3 << 40, index: .empty(.echoed, epoch: 0, after: 0))
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }

@@ -5,8 +5,7 @@ import Testing
 /// Tests that the libraries of apps use no interface newer than the oldest supported systems, as
 /// far as a machine with Linux can tell.
 @Suite(.timeLimit(.minutes(5))) struct AvailabilityTests {
-    /// The same reading of the toolchain's interfaces must also name interfaces that are newer
-    /// than older systems.
+    /// The control: compared with older systems, the test must find interfaces that are newer.
     @Test func theLibrariesUseOnlyAPIsOfTheOldestSystems() async throws {
         let ended = try await AppleScript.run("apple-availability", ["iOS=15.0", "macOS=12.0"])
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")

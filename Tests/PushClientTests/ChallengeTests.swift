@@ -23,7 +23,7 @@ import Testing
         #expect(ChallengeAnswer(method: method, isProxy: isProxy, trust: .system) == answer)
     }
 
-    /// The app's other credentials are not certificates.
+    /// The app's credentials other than certificates are not sent for a challenge.
     @Test func theAppsCertificateIsSentWhenTheServerAsksForOne() {
         let method = ChallengeAnswer.clientCertificate
         for trust in [PushClient.ServerTrust.system, .pinned([])] {

@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    /// Somebody on the way would read the password.
+    /// Somebody between client and server would read the password.
     @Test(
         arguments: [
             ("http://push.example", .unsigned, .insecureServer), ("http://128.0.0.1:1", .unsigned, .insecureServer),

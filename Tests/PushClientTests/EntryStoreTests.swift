@@ -65,7 +65,8 @@ import Testing
         }
     }
 
-    /// The index is synced, with the draft's key file; notifications can be fetched again.
+    /// The client syncs the index and the draft's key file to the disk, but no notifications: it
+    /// can fetch these again.
     @Test func aSyncOfManyNotificationsSyncsFewFilesToTheDisk() async throws {
         let folder = try TemporaryFolder()
         let server = ListServer()
@@ -107,7 +108,7 @@ import Testing
         #expect(try ["a", "b", "c"].filter { try !store.commits(in: store.folder(of: $0)).isEmpty } == ["a", "c"])
     }
 
-    /// Data for the server exists in no other place.
+    /// An account's unsent changes exist in no other place.
     @Test func anAccountWithUnsentChangesIsNotEvicted() throws {
         let folder = try TemporaryFolder()
         let store = FolderStore(URL(fileURLWithPath: folder.path), key: Self.key, limits: StoreLimits(accounts: 2))
@@ -127,7 +128,7 @@ import Testing
         #expect(left == ["a", "b", "e"])
         #expect(try account("a").signOuts().count == 1)
         #expect(try account("b").read().index.outbox.count == 1)
-        // Once the server knows it, the account is evicted like others.
+        // Once the server has got the changes, the account is evicted like others.
         for order in try account("a").signOuts() { try account("a").finish(order) }
         try account("f").change { $0.index.cursor = "c" }
         #expect(try account("a").newest(store).commit == 0)
@@ -170,7 +171,8 @@ import Testing
         _ = try other.createEntry(Data("2".utf8), Self.name, .server, in: account)
         #expect(try Self.files(in: folder, "").count == 2)
         #expect(try other.readEntry(Self.name, in: account) == Data("2".utf8))
-        // With the first key again, the store has nothing left.
+        // With the first key again, the store finds nothing: the write under the other key removed
+        // the files of the first one.
         #expect(try FolderStore(url, key: Self.key).readEntry(Self.name, in: alice) == nil)
     }
 

@@ -35,7 +35,7 @@ struct EventParserTests {
         #expect(try Self.events(text).map(\.id) == ids)
     }
 
-    /// The id comes back in a field of a request.
+    /// The client sends the id back in a header field of a request.
     @Test(arguments: ["7\u{0}", "a", "", "7 8", "-7", "7\u{85}X-Field: 1", "99999999999999999999"])
     func anInvalidEventIDIsIgnored(_ id: String) throws {
         #expect(try Self.events(Self.event(8, after: "7") + Self.event(9, after: id)).map(\.last) == ["7", "7"])

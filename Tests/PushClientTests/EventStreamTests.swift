@@ -27,8 +27,8 @@ import Testing
         }
     }
 
-    /// A stream that begins with a comment, like the server's. Without any byte of its body, Linux
-    /// delivers no head, and a chunk without content would end it.
+    /// A stream that begins with a comment, like the server's. On Linux the session delivers no
+    /// head before a byte of the body, and a chunk without content would end the body.
     private static func stream(
         _ request: PeerRequest,
         _ text: String = "",

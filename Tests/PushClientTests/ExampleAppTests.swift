@@ -114,7 +114,7 @@ import Testing
         #expect(self.server.notifications.map(\.id) == [ids[0]] && self.server.notifications.allSatisfy(\.isRead))
     }
 
-    /// A server that does not answer, and that does not know a sign-out yet.
+    /// The server does not answer, and an earlier sign-out is not yet sent to it.
     @Test func theCachedListIsShownBeforeTheServerAnswers() async throws {
         self.server.add("Your result is in.")
         let earlier = await self.signedIn()
@@ -181,7 +181,7 @@ import Testing
         #expect(self.server.notifications.isEmpty)
     }
 
-    /// The keychain outlives an uninstalled app.
+    /// The keychain's entries remain when the app is uninstalled.
     @Test func aReinstalledAppIsNotSignedIn() async throws {
         _ = await self.signedIn()
         try FileManager.default.removeItem(at: self.place.folder)

@@ -58,7 +58,7 @@ import Testing
             answer.framing = .chunked(isEnded: true)
             return .answer(answer)
         },
-        // The badge counts all cached notifications: one fewer than that number, and the new one.
+        // The badge is this number: the cache has one notification fewer, and the fetch adds one.
         Case(name: "the server, for a notification with a badge", command: "show", outcome: "4096 \(Self.count)") {
             request,
             _ in

@@ -28,7 +28,7 @@ import Testing
     private static func take(_ step: JSONValue, _ keeper: InboxKeeper, _ name: String) async throws {
         let now = try step.time("deviceTime")
         let exchange = try VectorExchange(step)
-        // Verifies by the server's clock, because a device that is a day ahead would refuse the
+        // The check uses the server's clock, because a device that is a day ahead would refuse the
         // answer.
         let checked = try exchange.checked(by: VectorFile.pinned(), now: step.time("serverTime"))
         #expect(try checked.fields.serverTime == step.time("serverTime"), "\(name)")

@@ -33,7 +33,7 @@ import Testing
         let file = try VectorFile("outbox")
         var outcomes: Set<String> = []
         for (number, vector) in try file.list("answers").enumerated() {
-            // This client marks several notifications in one request.
+            // This client uses another request to mark notifications as read, for several at once.
             if try vector.text("task") == "read", try vector.text("method") == "PATCH" { continue }
             let list = try #require(try file.list("lists").first { $0["isRead"] == vector["wasRead"] })
             outcomes.insert(try vector.text("outcome"))
@@ -200,7 +200,7 @@ private final class LateReplies: Sendable {
         self.check(request, reply?.exchange)
         self.isAsked.open()
         await self.mayArrive.wait()
-        // Only the request that has waited takes it.
+        // Only the request that has waited takes the late reply.
         self.replies.withLock { $0["late", default: []] = reply.map { [$0] } ?? [] }
     }
 
@@ -250,7 +250,8 @@ private final class Gate: Sendable {
 }
 
 extension PeerReply {
-    /// Creates the answer of a vector, with the echo; without an answer, the connection is lost.
+    /// Creates the reply to a request: the answer of a vector, with the echo of `MyToken`. If
+    /// `answer` is `nil`, the reply is a lost connection.
     fileprivate init(_ answer: JSONValue?, to request: PeerRequest) {
         guard let answer, let status = answer["status"]?.integer, case .array(let fields)? = answer["fields"] else {
             self = .hangUp

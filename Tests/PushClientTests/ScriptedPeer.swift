@@ -127,7 +127,8 @@ final class ScriptedPeer: Sendable {
     /// Closes all connections: an abandoned client would keep them open for long.
     private func hangUp() {
         self.sockets.withLock { sockets in
-            // The number belongs to no other socket, because each is removed before it is closed.
+            // No number here belongs to another socket, because each is removed before its socket
+            // is closed.
             for socket in sockets ?? [] { shutdown(socket, Int32(SHUT_RDWR)) }
             sockets = nil
         }

@@ -9,7 +9,7 @@ import Testing
 /// Tests that signing out always works: on a full disk, and when the process is killed at any
 /// point.
 @Suite(.timeLimit(.minutes(5))) struct SignOutStorageTests {
-    /// Files that allow a limited number of changes, or are on a full disk.
+    /// A store that allows a limited number of changes, or whose disk is full.
     private final class LimitedStore: EntryStore {
         struct Limit: Sendable {
             /// The number of changes until the process is killed; `nil` if it is not killed.
@@ -122,7 +122,7 @@ import Testing
             let next = peer.client(store: PushClient.Store(entries: store))
             #expect(try await next.cachedInbox().notifications.isEmpty)
             #expect(next.registrationID == nil)
-            // A later call sends the order that the store has.
+            // If the store contains a sign-out order, a later call sends it.
             let waits = store.folders().contains { folder in
                 (try? Account(store, folder: folder).signOuts().isEmpty) == false
             }

@@ -82,7 +82,7 @@ extension TwoProcesses {
     mutating func end() async throws {
         let client = self.client
         #expect(try await client.sync().date == nil)
-        // Waits until the notifications that are about to expire have expired everywhere.
+        // The test waits until the notifications that are about to expire have expired everywhere.
         let ends = self.server.change { state in state.undeleted.compactMap { state.entries[$0]?.expiresAt } }
         if let last = ends.filter({ $0.timeIntervalSinceNow < 60 }).max() {
             try await Task.sleep(for: .seconds(max(0, last.timeIntervalSinceNow) + 1))

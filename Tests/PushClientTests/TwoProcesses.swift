@@ -34,8 +34,8 @@ struct TwoProcesses {
         )
     }
 
-    /// The ids that a process has shown, which reads changes from time to time; `nil` before the
-    /// first time.
+    /// The ids that a process has shown since it last read the changes; `nil` before the first
+    /// time.
     func shown(by name: String) throws -> Set<Int64>? {
         let file = self.folder.file("shown-\(name)")
         guard FileManager.default.fileExists(atPath: file) else { return nil }
@@ -47,7 +47,7 @@ struct TwoProcesses {
 
     // MARK: - A round
 
-    /// Both processes run while the server's data changes. One or the other is suspended, or
+    /// Runs both processes while the server's data changes. At times one of them is suspended, or
     /// killed and started again; in the end both are killed.
     mutating func round() async throws {
         var processes = try Self.names.map { try self.start($0) }

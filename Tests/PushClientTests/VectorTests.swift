@@ -166,7 +166,8 @@ import Testing
                 #expect(verdict == due, "\(change), \(name)")
             }
         }
-        // The client's limit causes the first, and the second occurs before there is an answer.
+        // The client's own limit causes `oversized`; `untrustedKey` occurs before there is an
+        // answer.
         let others: [Interference.Kind] = [.oversized, .untrustedKey]
         #expect(named == Set(Interference.Kind.allCases.filter { !others.contains($0) }.map(\.rawValue) + ["accepted"]))
     }

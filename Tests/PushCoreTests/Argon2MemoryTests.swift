@@ -11,7 +11,8 @@ import Testing
             for await isRight in group { #expect(!isRight) }
         }
         #expect(hash.matches("correct horse"))
-        // At most as many as existed at one time, by this test and by parallel ones.
+        // The idle memories are at most as many as this test and parallel ones have used at one
+        // time.
         #expect(Argon2Memory.idleCount < 50)
     }
 

@@ -12,7 +12,7 @@ import Testing
         var wall: Date { self.state.withLock(\.wall) }
         var uptime: TimeInterval { self.state.withLock(\.uptime) }
 
-        /// Advances both.
+        /// Advances the clock and the uptime.
         func wait(_ seconds: TimeInterval) {
             self.state.withLock { $0 = ($0.wall + seconds, $0.uptime + seconds) }
         }
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// The reference survives the process, and ages as if the process had continued.
+    /// The reference time survives the process, and ages as if the process had continued.
     @Test func smallStepsDoNotAddUpOverRestarts() {
         var clock = self.machine.clock()
         for isHeld in [false, true, true] {

@@ -2,7 +2,7 @@ import Foundation
 import PushCore
 import Testing
 
-/// The lanes of looks, and the settlements of looks.
+/// The lanes and the settlements of looks: pushes that show nothing and tell a device to sync.
 struct LookLaneTests {
     @Test(arguments: ["apns", "apns/sandbox", "bank:fcm", "stream"]) func aLaneHasALaneOfLooks(name: String) {
         let lane = Lane(stored: name)

@@ -36,7 +36,7 @@ import Testing
         [
             "m=08,t=1,p=1", "m=+8,t=1,p=1", "m=-8,t=1,p=1", "m= 8,t=1,p=1", "m=,t=1,p=1", "m=8,t=1", "t=1,m=8,p=1",
             "m=8,t=1,p=1,", "m=8,t=1,p=1,keyid=AAAA", "M=8,t=1,p=1", "m=8;t=1;p=1", "m=0x8,t=1,p=1", "m=٨,t=1,p=1",
-            // Costs that no server should have to compute.
+            // Costs that no server should have to compute, or that Argon2 does not allow.
             "m=1048577,t=1,p=1", "m=4294967304,t=1,p=1", "m=18446744073709551624,t=1,p=1", "m=8,t=65,p=1",
             "m=8,t=4294967297,p=1", "m=8,t=0,p=1", "m=7,t=1,p=1", "m=8,t=1,p=0", "m=136,t=1,p=17", "m=15,t=1,p=2", "",
         ].map { Self.phc($0) }

@@ -13,7 +13,7 @@ import Testing
         Date(timeIntervalSince1970: 1000 + seconds)
     }
 
-    /// Makes a health that has noted these results, each for a different user.
+    /// Makes a `SenderHealth` that has recorded these results, each for a different user.
     private func health(after results: [SendOutcome]) -> SenderHealth {
         var health = SenderHealth()
         for (user, result) in results.enumerated() {
@@ -188,7 +188,7 @@ import Testing
         #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
         _ = health.record(Self.accepted, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .delay(until: self.now + 1.5))
-        // The longest delay that any of them asks for counts.
+        // The longest delay that any of the answers asks for counts.
         let overloaded = SendOutcome.failure(.overloaded(reason: "o", retryAfter: .seconds(30)))
         _ = health.record(overloaded, user: 1, isKnown: false, now: self.now, jitter: 1)
         #expect(health.admission(now: self.now) == .delay(until: self.now + 30))

@@ -80,7 +80,7 @@ import Testing
         var arrived = rings.makeAsyncIterator()
         subscription?.mailbox.attach { ring.yield() }
         _ = await arrived.next()
-        // The signal comes again if the push was slower than the attachment.
+        // The stream signals again if the push came after the attachment.
         subscription = nil
         #expect(await delivery == .nobodyThere)
     }

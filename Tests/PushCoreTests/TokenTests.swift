@@ -4,7 +4,7 @@ import PushCore
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct BearerTokenTests {
-    /// Another program made it: the checksum is `zlib.crc32` in base 62.
+    /// Another program made this token: its checksum is `zlib.crc32` in base 62.
     static let sample = "spt_0000000000000000000000000000000000002V8kkg"
 
     @Test func aTokenIsMadeOfLettersAndDigitsAndIsReadAgain() throws {

@@ -208,7 +208,7 @@ import Testing
             try await self.pushToTheOther(wakeUp)
             #expect(self.apns.pushes.received.count <= 3)
             self.apns.pushes.setFaults([])
-            // Pushes that were in flight may have been told to wait from now on.
+            // The wait of pushes that were in flight may have begun only now.
             self.fixture.clock.advance(by: 601)
             wakeUp()
             _ = try await self.apns.pushes.acceptedPush(100, within: .seconds(60))
@@ -291,7 +291,7 @@ import Testing
             try await self.untilTallied { $0.accepted == 1 }
             try await self.fixture.post(3, from: alice, to: "username:alice")
             wakeUp()
-            // The first push, which was kept, ends with the device.
+            // The first push was kept in the queue; it is cancelled when its device is removed.
             try await self.untilTallied { $0.failed == 1 && $0.cancelled == 1 }
         }
         #expect(try await self.fixture.reader.devices(ofUser: alice.id).isEmpty)

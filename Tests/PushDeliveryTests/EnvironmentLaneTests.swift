@@ -7,8 +7,8 @@ import PushTesting
 import Synchronization
 import Testing
 
-/// Tokens of the other environment, tokens of another app, dead and invented ones, together with
-/// valid tokens.
+/// Pushes to valid tokens together with tokens of the other environment, tokens of another app,
+/// and dead and invented tokens.
 @Suite(.timeLimit(.minutes(5))) struct EnvironmentLaneTests {
     private static let (production, sandbox) = (Lane(Platform("apns")), Lane(Platform("apns"), in: .sandbox))
 

@@ -54,8 +54,8 @@ import Testing
         }
         let alice = try await self.addUsers(1, prefix: "a11ce0")[0]
         self.apns.pushes.setFaults([FaultRule(Self.refusal, when: [.device("dead")])])
-        // One push at a time: before APNs has seen a valid token, it may refuse a second stream,
-        // and that push would be retried later.
+        // The service sends one push at a time. Before APNs has seen a valid token, it may refuse
+        // a second stream, and that push would be retried later.
         try await self.rig.run(concurrency: 1) { wakeUp, status in
             try await self.post(1, to: mallory)
             wakeUp()
@@ -69,7 +69,8 @@ import Testing
             try await self.untilTallied { $0.failed == 30 }
             #expect(status.pauseCounts == [Self.lane: [:], Lane(Platform("other")): [:]])
         }
-        // Once other devices are reached, these are dead, and nothing more is sent to them.
+        // Once other devices are reached, the refused devices are known to be dead, and nothing
+        // more is sent to them.
         #expect(try await self.fixture.reader.devices(ofUser: mallory.id).isEmpty)
         let warnings = self.rig.log.lines.filter { $0.hasPrefix("warning") }
         #expect(
@@ -118,7 +119,8 @@ import Testing
             // The operator finds the proxy that answers like this.
             self.apns.pushes.setFaults([])
             try await eventually {
-                // The last answer may be judged only now, and its push waits from now on.
+                // The service may record the last answer only now; its push then waits from now
+                // on.
                 let due = try await self.fixture.reader.nextDue(in: Self.lane, .direct)
                 if let due, due > self.fixture.now {
                     self.fixture.clock.advance(by: due.timeIntervalSince(self.fixture.now))
@@ -143,7 +145,7 @@ import Testing
         try await self.rig.run { wakeUp, status in
             try await self.post(1, to: users[0])
             wakeUp()
-            // The store has recorded it, a moment after the provider's answer.
+            // The store records the accepted push a moment after the provider's answer.
             try await self.untilTallied { $0.accepted == 1 }
             self.apns.pushes.setFaults([overloaded])
             try await self.post(2, to: users[1])

@@ -143,7 +143,8 @@ import Testing
         #expect(self.lane.withLock { $0.beginSettling(after: .zero) }.map(\.0) == [others[0]])
     }
 
-    /// However the first probe ends, it makes room for another: nothing else would.
+    /// However the first probe ends, another probe must become possible: nothing else would end
+    /// the pause.
     @Test(arguments: [Settlement.expired, .released, .retried(at: .distantFuture, reason: "withdrawn")])
     func aProbeThatEndsUnansweredIsFollowedByAnother(settlement: Settlement) throws {
         let others = try self.pause()

@@ -69,7 +69,8 @@ import Testing
         #expect(pause.reason == "slow down")
         #expect((20...62).contains(pause.until.timeIntervalSince(second.fixture.now)))
         #expect(second.lane.withLock { $0.beginLease(of: [.direct], batch: 1, now: second.fixture.now) } == nil)
-        // New credentials end the pause here, and it does not return.
+        // New credentials end the pause here, and the exchange with the other server does not
+        // restore it.
         second.status.reset(Self.lane)
         await second.exchange.exchange()
         #expect(second.pause == nil)

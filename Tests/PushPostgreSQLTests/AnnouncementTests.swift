@@ -35,7 +35,8 @@ import Testing
         #expect(long.description == "7 work=*")
     }
 
-    /// The first of two other servers fences it, and tells the second.
+    /// Either the second or the third server fences the first one, and notifies the other of the
+    /// two.
     @Test func fencingAServerWakesTheOthers() async throws {
         let wakeUps = Atomics()
         var options = StoreOptions()
@@ -58,8 +59,8 @@ import Testing
         await second.store.close()
     }
 
-    /// Otherwise the other servers notice some seconds later the pushes that it had leased and
-    /// left.
+    /// Without the message, the other servers would notice only some seconds later that the
+    /// stopped server has left leased pushes.
     @Test func aStoppingServerNotifiesTheOthersAndACommandDoesNot() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()

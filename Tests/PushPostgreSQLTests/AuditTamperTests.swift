@@ -6,8 +6,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The audit of two servers, each with its own chain. Nobody who can write to the database can
-/// change it unnoticed.
+/// The audit of two servers, each with its own hash chain. Somebody who can write to the database
+/// cannot change the audit unnoticed.
 @Suite(.timeLimit(.minutes(5))) struct AuditTamperTests {
     /// The number before the second chain's first entry.
     private static let second = AuditNumber.start(ofChain: 1)
@@ -31,14 +31,15 @@ import Testing
         ),
         ("update audit set link = (select link from audit where number = 1) where number = 3", 3),
         ("delete from audit where number = 1", 2), ("delete from audit where number = 3", 3),
-        // Restores an earlier end of the chain, which does not match its code.
+        // This restores an earlier end of the chain, which does not match the keyed hash in its
+        // row.
         (
             """
             delete from audit where number = 3;
             update audit_chain set number = 2, link = (select link from audit where number = 2) where chain = 0
             """, 2
         ),
-        // Copies another chain's end with its code.
+        // This copies the end of another chain together with its keyed hash.
         (
             """
             update audit_chain c set number = o.number, link = o.link, mac = o.mac from audit_chain o
@@ -59,8 +60,8 @@ import Testing
         await self.other.store.close()
     }
 
-    /// The check does not notice this, as the documentation says. Monitoring outside the database
-    /// knows the count.
+    /// `audit verify` does not detect this, as the documentation says. A monitoring system outside
+    /// the database still knows the earlier count of entries.
     @Test func theLossOfTheWholeLastChainShowsOnlyInTheCount() async throws {
         try await self.fixture.addUsersWithRecords(3)
         try await self.other.addUsersWithRecords(3, from: 3)
@@ -73,7 +74,8 @@ import Testing
         await self.other.store.close()
     }
 
-    /// A server that was suspended for long may find that another has continued its chain.
+    /// A server that was suspended for long may find that another server has continued its hash
+    /// chain.
     @Test func aServerWhoseChainIsTakenContinuesInAnother() async throws {
         try await self.fixture.addUsersWithRecords(1)
         let connection = try self.fixture.connect()

@@ -6,8 +6,8 @@ extension BlockingConnection {
     /// Returns how many entries of an index were read by this connection, and by other
     /// connections that have ended and so reported their counts.
     func entriesRead(in index: String) throws -> Int64 {
-        // PostgreSQL otherwise reports at most once a second, so this connection's own reads
-        // would count only on a slow machine.
+        // PostgreSQL reports a session's reads at most once a second. Without this flush, this
+        // connection's reads would be counted only on a slow machine.
         _ = try self.query("select pg_stat_force_next_flush()")
         let sql = "select idx_tup_read from pg_stat_user_indexes where indexrelname = $1"
         return try self.query(sql, index)[0].integer(0)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// An unreadable row stops neither its lane nor its batch, and the store reports it to the
-/// operator.
+/// An unreadable row does not stop the other pushes of its lane and its batch, and the store
+/// reports the row to the operator.
 @Suite(.timeLimit(.minutes(5))) struct DamagedRowTests {
     @Test func aPushToADamagedAddressFailsAloneAndIsCounted() async throws {
         let fixture = try StoreFixture(.postgreSQL)
@@ -43,7 +43,7 @@ import Testing
         let (first, second) = (
             try #require(fixture.store as? PostgreSQLStore), try #require(other.store as? PostgreSQLStore)
         )
-        // Makes `second` wait for no other server.
+        // With this, `second` does not wait until the other server has the new key.
         try BlockingConnection(first.address).execute("update node set keys = ''")
         try await second.settleKeys()
         try await other.addDevice(of: alice, handle: "new")
@@ -62,7 +62,8 @@ import Testing
         await other.store.close()
     }
 
-    /// Otherwise `sealpost deliveries --wait` would wait until the broadcast has expired.
+    /// The broadcast must end, since `sealpost deliveries --wait` would otherwise wait until it
+    /// expires.
     @Test func anUnreadableBroadcastIsAbandoned() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let alice = try await fixture.addUser("alice")

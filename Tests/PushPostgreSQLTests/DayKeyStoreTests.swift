@@ -21,8 +21,9 @@ import Testing
     private let address: DatabaseAddress
     private let alice: User
 
-    /// All happens from noon of ten days ago. No key is destroyed before its day has passed by
-    /// the database's clock too, and an hour or two must not lead into another day.
+    /// The tests' clock begins ten days ago, since a key is destroyed only after its day has
+    /// passed by the database's clock, too. It begins at noon, so that an hour or two do not lead
+    /// into another day.
     init() async throws {
         let folder = try TemporaryFolder()
         self.address = try Self.cluster.newDatabase()
@@ -97,7 +98,7 @@ import Testing
     /// Returns the offsets of the head in the bytes. The log is large, and `Data.range(of:)`
     /// takes minutes for it.
     ///
-    /// It looks for the last byte, because the others are frequent.
+    /// It searches for the head's last byte first, because the other bytes are frequent.
     private static func offsets(of head: Data, in bytes: Data) -> [Int] {
         bytes.withUnsafeBytes { all in
             head.withUnsafeBytes { needle in
@@ -122,8 +123,8 @@ import Testing
         while try await store.deleteExpired(now: self.fixture.now, page: 100) {}
         #expect(try self.connection().query("select id from notification").count == 0)
         let (before, stolen) = (try self.present(), try Self.cluster.copyFiles(of: self.address))
-        // The control: no query finds the payload any more, but a thief with the files and the
-        // keys of that day does.
+        // This is the control: no query finds the payload any more, but a thief with the files and
+        // the keys of that day can decrypt it.
         let copies = try self.openCopies(of: 5, in: stolen, with: before)
         #expect(copies["log", default: 0] >= 1 && copies["tables", default: 0] >= 1, "\(copies)")
         // The keyring alone never decrypts the payload.
@@ -174,7 +175,8 @@ import Testing
             isReadOnce: true,
             expiresIn: 9 * Self.day
         )
-        // As in a backup of the first day that is restored on the fifth.
+        // The server's day keys advance by four days, while the database stays as it is. This
+        // simulates that on the fifth day, an operator restores a backup of the first day.
         self.chain.advance(to: try self.present().advanced(to: Day(of: self.fixture.now + 4 * Self.day)))
         let later = try self.reopened(self.chain.current)
         self.fixture.clock.advance(by: 4 * Self.day)
@@ -220,7 +222,8 @@ import Testing
         #expect(report.holders.map(\.place) == ["first", "second"])
         #expect(report.late(at: now).map(\.place) == ["second"])
         #expect(report.holders.first?.day == DayKeyReport.firstDay(at: now))
-        // Neither clock may be ahead.
+        // A key is destroyed only if the server's and the database's clock both say so, since one
+        // of them may be ahead.
         let turn = try await self.fixture.store.turnDayKeys(now: now + 5 * Self.day)
         #expect(turn?.destroyedBefore == nil)
     }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A page of failed pushes costs the same for any number of other pushes.
+/// Reading a page of failed pushes must cost the same for any number of other pushes.
 @Suite(.timeLimit(.minutes(5))) struct FailedPushPlanTests {
     @Test func aPageReadsOnlyItsFailedPushes() async throws {
         let fixture = try StoreFixture(.postgreSQL)
         let connection = try fixture.connect()
-        // The settings of the store's sessions.
+        // These are the settings of the store's own sessions.
         try connection.execute(
             """
             set plan_cache_mode = force_generic_plan;

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// Runs `body` for all fetches while nothing can be read, so that they wait for shared
+    /// Runs `body` for all fetches while a lock blocks reads, so that the fetches wait and share
     /// queries.
     private func together<Value: Sendable>(
         _ fetches: [Fetch],

@@ -34,7 +34,7 @@ import Testing
         try self.administrator.execute("set search_path = \(self.name); \(script)")
     }
 
-    /// Checks that a start and the doctor refuse for this reason.
+    /// Checks that a server's start and `doctor` both refuse the database for this reason.
     private func expectRefusal(_ reason: String) {
         let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         let text = reason.replacing("<schema>", with: self.name).replacing("<other>", with: "\(self.name)_other")
@@ -94,13 +94,14 @@ import Testing
         try place.migrate()
     }
 
-    /// The current schema is then that of temporary tables.
+    /// Without another schema in the search path, the current schema would be that of temporary
+    /// tables.
     @Test func aSearchPathWithoutASchemaIsRefused() throws {
         try self.operate("alter role <schema> in database <schema> set search_path = nowhere")
         self.expectRefusal("the role <schema> finds no schema of its search_path in the database <schema>")
     }
 
-    /// A database that needs no migration needs no right to create tables.
+    /// If no migration is needed, the server's role need not have the right to create tables.
     @Test func theRightToCreateTablesIsNeededOnlyForMigrations() throws {
         let place = PostgreSQLPlace(self.address, pool: .longTimeouts)
         try place.migrate()

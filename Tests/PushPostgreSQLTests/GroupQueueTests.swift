@@ -22,14 +22,15 @@ import Testing
         let all = Mutex<[Int]>([])
     }
 
-    /// Makes each caller come `rounds` times, each time after its answer. Returns the sizes of
-    /// the groups in order.
+    /// Makes each caller call `rounds` times, each time after it has got its previous answer.
+    /// Returns the sizes of the groups in order.
     private func groups(of callers: Int, rounds: Int) async throws -> [Int] {
         let loop = try EventLoop(index: 0)
         defer { loop.stop() }
         let queue = GroupQueue<Member, End>(GroupLimits(groups: 1, members: 100, bytes: 1000, waiting: 100))
         let sizes = Sizes()
-        // On the loop, so that all callers have arrived before the first one runs.
+        // The callers run on the event loop, so that all of them have called before the first
+        // one's work runs.
         await withTaskExecutorPreference(loop) {
             await withTaskGroup { group in
                 for _ in 0..<callers {
@@ -51,7 +52,7 @@ import Testing
     @Test func callersAnsweredTogetherShareTheNextGroup() async throws {
         let sizes = try await self.groups(of: 20, rounds: 10)
         #expect(sizes.reduce(0, +) == 200)
-        // The very first caller has nobody to share with.
+        // The very first caller cannot share its group with others.
         #expect(sizes.dropFirst(2).dropLast().allSatisfy { $0 >= 19 }, "\(sizes)")
     }
 

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// Cleanup while a session holds a snapshot: all deleted rows stay in their indexes.
+/// Cleanup while another session holds a snapshot, because of which all deleted rows stay in their
+/// indexes.
 @Suite(.timeLimit(.minutes(5))) struct HeldSnapshotTests {
     private static let devices = 6000
     private static let page = 200
@@ -49,15 +50,15 @@ import Testing
         await store.close()
         // The reader's connection stays.
         try await other.awaitEnd(ofOthersBut: 1)
-        // Each row is read twice: to choose it and to delete it. Walking over all dead rows would
-        // read 15 times as many.
+        // Each row is read twice: to choose it and to delete it. If the statement read all dead
+        // rows, it would read 15 times as many.
         let most = Int64(Self.devices * 3)
         #expect(try other.entriesRead(in: "push_end_pkey") - before.0 < most)
         #expect(try other.entriesRead(in: "recipient_pkey") - before.1 < most)
         for table in ["notification", "push_end", "recipient"] {
             #expect(try other.query("select count(*) from \(table)")[0].integer(0) == 0)
         }
-        // All rows exist for the snapshot, and so in the indexes.
+        // The snapshot still sees all rows, so they are still in the indexes.
         #expect(try reader.query("select count(*) from push_end")[0].integer(0) == Self.devices)
     }
 }

@@ -11,7 +11,8 @@ import Testing
     init() throws {
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
-        // The settings of the store's sessions, and a table like push_end after a cleanup.
+        // These are the settings of the store's own sessions, and a table like push_end after a
+        // cleanup.
         try self.connection.execute(
             """
             set plan_cache_mode = force_generic_plan;
@@ -49,7 +50,8 @@ import Testing
         #expect(try self.pagesRead(condition) <= 50 * 6)
     }
 
-    /// The control: without the difference, the test above would prove nothing.
+    /// This is the control: if this condition also read few pages, the test above would prove
+    /// nothing.
     @Test func aLookupByPlainArraysReadsManyPages() throws {
         #expect(try self.pagesRead("p.a = any(array[k.a]) and p.b = any(array[k.b])") > 50 * 20)
     }

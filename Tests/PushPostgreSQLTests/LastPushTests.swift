@@ -32,7 +32,7 @@ import Testing
         #expect(try await self.pushedAt(3) == self.fixture.now)
     }
 
-    /// Otherwise pushes would follow each other faster than the interval.
+    /// With a precision of a minute, pushes would follow each other faster than the interval.
     @Test func theTimeIsExactIfPushesHaveAMinimumInterval() async throws {
         #expect(try await self.pushedAt(1, interval: .seconds(5)) == self.fixture.now)
         self.fixture.clock.advance(by: 6)

@@ -36,7 +36,8 @@ import Testing
             try await eventually { mine.begun.count == 1 }
             try await self.b.holdRenewals(of: self.a)
             try await eventually { !self.a.fixture.store.maySend }
-            // The push in flight ends; the nine others that are leased are not begun.
+            // The push that is being sent ends; the server does not begin to send the nine others
+            // that it has leased.
             mine.release()
             try await self.b.whileRunning(self.lane(others, concurrency: 3)) {
                 try await eventually { Set(mine.begun + others.begun).count == 10 }
@@ -61,7 +62,7 @@ import Testing
         private let gate = Signal()
         private let isOpen = Mutex(false)
 
-        /// The pushes that have begun.
+        /// The pushes that were passed to this sender so far.
         var begun: [String] { self.pushes.withLock { $0 } }
 
         func release() {

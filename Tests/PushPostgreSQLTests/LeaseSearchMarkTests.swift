@@ -4,15 +4,15 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The time from which leasing looks for due pushes. Times are milliseconds of pushes, and
-/// instants of looks.
+/// The mark: leasing searches for pushes with this due time or a later one. Due times are in
+/// milliseconds; the searches themselves happen at instants of a clock.
 @Suite struct LeaseSearchMarkTests {
     private let marks = LeaseSearchMarks()
     private let lane = Lane(Platform("apns"))
     private let begin = ContinuousClock.now
 
-    /// Leases at `seconds`, which takes `time`. Returns where the look began, and whether it
-    /// could go below that.
+    /// Leases at `seconds`, which takes `time`. Returns the due time at which the search began,
+    /// and whether the search may also read below it.
     @discardableResult
     private func lease(
         after seconds: Double,
@@ -46,7 +46,7 @@ import Testing
         #expect(self.lease(after: 0, first: 100) == (.min, false))
         #expect(self.lease(after: 0.1, first: 200) == (100, true))
         #expect(self.lease(after: 0.2, first: nil) == (200, true))
-        // Nothing was left, and the look was fast.
+        // The previous search found nothing and was fast, so this one begins without a mark.
         #expect(self.lease(after: 0.3, first: nil) == (.min, false))
     }
 
@@ -76,7 +76,7 @@ import Testing
         #expect(self.poll(after: 0.1, taking: .milliseconds(1), first: 70) == .min)
         self.lease(after: 3, taking: .milliseconds(500), first: 100)
         #expect(self.poll(after: 4, taking: .milliseconds(1), first: 100) == 100)
-        // The pause is over, looks are slow again, and there was a push below the mark.
+        // The pause is over, searches are slow again, and there was a push below the mark.
         #expect(self.poll(after: 13.1, taking: .milliseconds(500), first: 70) == .min)
         #expect(self.poll(after: 14, taking: .milliseconds(1), first: 70) == 70)
     }
@@ -86,7 +86,7 @@ import Testing
         let search = self.marks.beginLease(in: self.lane, .bulk, at: self.begin + .seconds(1))
         #expect(search.start == 49_000)
         self.marks.forgetAll()
-        // The look has not seen pushes that came below its start.
+        // The search has not seen pushes that were added below its start meanwhile.
         self.marks.endLease(
             search,
             in: self.lane,

@@ -85,7 +85,7 @@ import Testing
         #expect((Duration.zero ... .seconds(31)).contains(ongoing.length))
         #expect((Duration.seconds(5) ..< .seconds(60)).contains(ongoing.age))
         #expect(try await self.exchange(0, process: 7).pauses.isEmpty, "it has told itself")
-        // A shorter pause that is added does not shorten it.
+        // Another server's shorter pause does not shorten the pause.
         _ = try await self.exchange(1, process: 8, self.pause("still gone", length: 1))
         let longer = try #require(try await self.exchange(0, process: 7).pauses.first)
         #expect(longer.number > told.number)

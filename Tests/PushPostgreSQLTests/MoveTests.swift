@@ -68,8 +68,8 @@ import Testing
     @Test func clientsAndDevicesMissNothing() async throws {
         let token = try await self.fixture.fill()
         let before = try self.fixture.source()
-        // The cursor that clients may have received, even from a server that has drawn no number
-        // since its start.
+        // Clients may have received this cursor, even from a server that has assigned no change
+        // number since its start.
         let cursor = try await before.reader.newestChange(ofUser: 0)
         await before.store.close()
         try await self.fixture.move()
@@ -122,7 +122,8 @@ import Testing
         await after.store.close()
     }
 
-    /// SQLite orders notifications by another unit: the numbers of changes.
+    /// SQLite's store orders notifications by change numbers, and PostgreSQL's by time, so the
+    /// move converts these numbers.
     @Test func aNewNotificationReplacesAMovedOneOfItsCollapseID() async throws {
         _ = try await self.fixture.fill()
         try await self.fixture.move()

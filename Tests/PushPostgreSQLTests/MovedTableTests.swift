@@ -49,8 +49,8 @@ import Testing
                     """
             )
         }
-        // The chain's row is computed, and the upper bound of all other numbers is a bound
-        // parameter.
+        // The move computes the row of the audit's hash chain, and passes the upper bound of all
+        // other numbers as a parameter.
         let statements =
             MovedTable.all.compactMap(\.selection) + [
                 "number, chain, mac from audit_start", "id, reserved from change_number",

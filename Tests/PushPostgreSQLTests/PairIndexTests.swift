@@ -12,8 +12,8 @@ import Testing
     init() throws {
         let folder = try TemporaryFolder()
         self.connection = try BlockingConnection(try FolderDatabases.database(of: folder))
-        // The settings of the store's sessions, and a table with two indexes like push and
-        // device_tag.
+        // These are the settings of the store's own sessions, and a table with two indexes like
+        // push and device_tag.
         try self.connection.execute(
             """
             set plan_cache_mode = force_generic_plan;
@@ -49,7 +49,8 @@ import Testing
         #expect(try self.pagesRead(index.rows(of: "$1", after: "$2"), order: index.order) <= 4)
     }
 
-    /// The control: without the difference, the test above would prove nothing.
+    /// This is the control: if these comparisons also read few pages, the test above would prove
+    /// nothing.
     @Test func separateComparisonsReadManyPages() throws {
         #expect(try self.pagesRead("a = $1 and b > $2", order: "b") > 20)
     }

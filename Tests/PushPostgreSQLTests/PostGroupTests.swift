@@ -133,7 +133,7 @@ import Testing
             try self.member(3, from: self.alice, to: "username:alice", within: one),
         ])
         #expect(ends[0] == .stored(pushes: 0, hasWork: false))
-        // The second of two posts with one id.
+        // This is the second of two posts with the same id.
         #expect(ends[1] == .idTaken)
         #expect(ends[2] == .idTaken)
         #expect(ends[3] == .tooMuch(.notifications))
@@ -214,7 +214,8 @@ import Testing
         }
         let stored = try self.stored()
         #expect(stored.ids == Array(1...20))
-        // Two groups that ran at once, and those that the first two waiting callers led.
+        // The posts need at most four groups: two that run at once, and two that the first waiting
+        // callers lead.
         #expect(stored.transactions <= 4)
         #expect(fixture.store.report.waiting == 0)
     }
@@ -232,7 +233,7 @@ import Testing
         #expect(try self.stored() == (Array(1...5), 1))
     }
 
-    /// The server reports that the commit was not replicated, though it is durable there.
+    /// The database reports that the commit was not replicated, though the primary has stored it.
     @Test func aGroupWhoseCommitWasDoneIsNotStoredTwice() async throws {
         try self.onCommit("perform nextval('commits'); raise warning 'not replicated'")
         let nobody = try #require(Username("nobody"))

@@ -48,7 +48,7 @@ import Testing
         #expect(try (self.indexSize() > before) == changesIndexes)
     }
 
-    /// A device was found twice, and its first push had ended in between.
+    /// The fan-out found the same device twice, and the device's first push had ended in between.
     @Test func aSecondPushToADeviceKeepsTheFirstOutcome() async throws {
         let leased = try await self.leased(2)
         try self.connection.execute(

@@ -5,10 +5,11 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A recipient with very many notifications, of a broadcast with very many recipients, costs as
-/// much as one with few. This holds also before PostgreSQL has counted the rows.
+/// Looking up a recipient costs the same if the user has very many notifications, or the
+/// notification very many recipients. This must hold even before PostgreSQL has statistics of the
+/// rows.
 @Suite(.timeLimit(.minutes(5))) struct RecipientLookupTests {
-    /// When PostgreSQL has counted the rows.
+    /// When PostgreSQL has collected statistics of the rows.
     enum Counted: CaseIterable {
         case withOneRecipientEach, asTheyAre
     }

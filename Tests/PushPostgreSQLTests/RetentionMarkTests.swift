@@ -3,13 +3,13 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// The time from which cleanup looks for expired rows. Times are milliseconds of rows, and
-/// instants of looks.
+/// The mark: cleanup searches for rows with this expiry or a later one. Expiries are in
+/// milliseconds; the searches themselves happen at instants of a clock.
 @Suite struct RetentionMarkTests {
     private let marks = RetentionMarks()
     private let begin = ContinuousClock.now
 
-    /// Looks at `seconds`, which takes `time`. Returns where the look began.
+    /// Searches at `seconds`, which takes `time`. Returns the expiry at which the search began.
     @discardableResult
     private func search(after seconds: Double, taking time: Duration = .milliseconds(1), first: Int64?) -> Int64 {
         let now = self.begin + .seconds(seconds)
@@ -29,7 +29,8 @@ import Testing
         #expect(self.search(after: 3, first: nil) == 200)
         #expect(self.search(after: 19.9, first: nil) == 200)
         #expect(self.search(after: 20.1, first: nil) == .min)
-        // The snapshot was gone.
+        // The previous full search was fast: the snapshot that kept deleted rows in the index has
+        // ended.
         #expect(self.search(after: 20.2, first: nil) == .min)
     }
 

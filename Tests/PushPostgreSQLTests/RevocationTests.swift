@@ -21,7 +21,7 @@ import Testing
         self.other.lease?.onEnd { heard.add($0) }
     }
 
-    /// Records the ends that a server received, in order.
+    /// Records the ends of credentials that a server received, in order.
     private final class Heard: Sendable {
         private let ends = Mutex<[CredentialLease.End]>([])
 
@@ -79,7 +79,7 @@ import Testing
         _ = try self.connection().query(ServerMembership.trimEnds)
         #expect(try self.connection().query("select trimmed from epoch")[0].integer(0) == 2)
         #expect(try self.connection().query("select count(*) from account_end")[0].integer(0) == 0)
-        // Simulates a pause of more than an hour.
+        // This simulates a server that was paused for more than an hour.
         self.other.membership.state.withLock { $0.assigned.seen = 1 }
         await self.catchUp(self.other)
         #expect(self.heard.all.last == .everything)
@@ -166,7 +166,7 @@ import Testing
             await #expect(throws: StoreError.self) {
                 try await CredentialLease.$admission.withValue(term) { try await add(dave) }
             }
-            // The rule also holds afterwards.
+            // The old request stays refused after the server has a lease again.
             try await eventually { self.other.lease?.term != nil }
         }
         #expect(try await self.fixture.reader.user(named: dave) == nil)

@@ -5,7 +5,7 @@ import Testing
 /// Checks that the statements use only the SQL subset in `docs/scale.md`, which other engines
 /// with this protocol support.
 ///
-/// It reads the sources, because statements that no test runs count, too.
+/// It reads the sources, in order to check also statements that no test runs.
 @Suite(.timeLimit(.minutes(5))) struct SQLSubsetTests {
     private static let types: Set = ["int8", "bigint", "text", "bytea", "boolean"]
 
@@ -21,8 +21,8 @@ import Testing
         "with",
     ]
 
-    /// Features that an engine lacks, or that order or lock nothing there. `docs/scale.md` lists
-    /// them with reasons.
+    /// Features that some of these engines lack, or that have no effect on order or locks there.
+    /// `docs/scale.md` lists them with reasons.
     private static let forbidden: Set = [
         "trigger", "procedure", "language", "nextval", "currval", "serial", "bigserial", "pg_advisory_lock",
         "pg_advisory_xact_lock", "enum", "domain", "references", "foreign", "cascade", "savepoint",
@@ -62,7 +62,7 @@ import Testing
 
     @Test func noStatementLeavesTheSubset() throws {
         let statements = try Self.statements()
-        // Fewer would mean that the test does not find them any more.
+        // With fewer statements, the test would no longer find all of them in the sources.
         #expect(statements.count > 200)
         for statement in statements {
             let faults = Self.faults(of: statement)

@@ -83,7 +83,7 @@ import Testing
         )
     }
 
-    /// The report of a server whose new key another server lacks.
+    /// The expected report of a server that waits because another server lacks the new key.
     private func wait() -> KeyWait { KeyWait(number: 2, sealing: 1, lacking: [ServerMembership.name]) }
 
     // MARK: In any order
@@ -195,7 +195,7 @@ import Testing
             for keyring in [self.old, self.new] {
                 group.addTask {
                     let place = PostgreSQLPlace(try FolderDatabases.database(of: folder), pool: .longTimeouts)
-                    // Opening blocks, which no thread of the tasks may do.
+                    // Opening a store blocks, which must not happen on a thread of Swift's tasks.
                     return await withCheckedContinuation { continuation in
                         DispatchQueue.global().async {
                             continuation.resume(returning: try? place.open(Keyring(text: keyring)))
@@ -209,7 +209,8 @@ import Testing
             return try await group.reduce(into: [any Store]()) { if let store = $1 { $0.append(store) } }
         }
         let sealing = starts.map(\.vault.keyring.sealing).max()
-        // Either the server with both keys came first and the other did not start, or it waits.
+        // Either the server with both keys started first and the other could not start, or the
+        // server with both keys waits for the other.
         #expect(sealing == (starts.count == 1 ? 2 : 1))
     }
 
@@ -260,8 +261,8 @@ import Testing
         async let reload: Void = self.a.reload(self.new)
         let watch = try self.connection()
         try await eventually { try watch.query(Self.waiting).count == 1 }
-        // Each look checks twice whether the server may exchange keys. After five more checks, at
-        // least one look has begun and ended.
+        // Each attempt to join checks twice whether the server may talk to the others. After five
+        // more checks, at least one attempt has begun and ended.
         let looks = self.a.looks
         try await eventually { self.a.looks >= looks + 5 }
         try database.execute("commit")
@@ -312,7 +313,8 @@ import Testing
         #expect(self.a.store.membership.number > number)
     }
 
-    /// The new key is then in use, and no value is encrypted with it yet.
+    /// When the server dies, the new key is marked as in use, but no value is encrypted with it
+    /// yet.
     @Test func aServerThatDiesBeforeTheSwitchDelaysNoOther() async throws {
         try await self.a.reload(self.new)
         let checkValue = try #require(Keyring(text: self.new).checkValue(of: 2))

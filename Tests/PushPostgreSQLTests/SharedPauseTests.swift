@@ -42,7 +42,7 @@ import Testing
         var pause: Pause? { self.lane.withLock { $0.pause } }
         var delayCount: Int { self.lane.withLock { $0.health.delayCount } }
 
-        /// Sends a push if the lane admits one. It ends with this outcome.
+        /// Sends a push with this outcome if the lane allows a push now.
         func send(_ outcome: SendOutcome) {
             self.lane.withLock { state in
                 if state.pause == nil {
@@ -80,7 +80,7 @@ import Testing
         self.servers = try [Server(fixture, push), Server(fixture.reopened(), push)]
     }
 
-    /// First all servers send, and then all receive.
+    /// All servers first write their pauses, and then read those of the others.
     private func exchange() async {
         for _ in 0..<2 {
             for server in self.servers { await server.exchange.exchange() }
@@ -133,7 +133,7 @@ import Testing
         self.servers[1].send(.success(Acceptance()))
         await self.servers[1].exchange.exchange()
         #expect(self.servers[1].pause == nil)
-        // The pause returns when this server fails, too.
+        // The pause begins again when this server fails, too.
         self.servers[1].fail()
         await self.exchange()
         #expect(self.servers[1].pause != nil)

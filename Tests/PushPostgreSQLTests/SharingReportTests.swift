@@ -40,7 +40,8 @@ import Testing
         #expect(try await first.store.servers(limit: 1).map(\.state) == [.alive])
     }
 
-    /// Otherwise each `sealpost user` would be listed for a day as a server that is gone.
+    /// If a command's row stayed, each `sealpost user` would be listed for a day as a server that
+    /// is gone.
     @Test func aCommandIsListedAsLongAsItRuns() async throws {
         let server = try StoreFixture(.postgreSQL)
         var options = StoreOptions()

@@ -49,7 +49,7 @@ import Testing
         let first = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.a)
         #expect(try await self.pair.a.deliver() == [1])
-        // The time exceeds the allowed clock skew.
+        // Settled a minute before the stream began, which exceeds the allowed clock skew.
         try await self.pair.a.run("update push_end set settled_at = (select min(since) from stream) - 60000")
         let second = try await self.pair.b.open(self.pair.device, of: self.pair.alice, into: self.elsewhere)
         try await self.pair.a.store.echoStreams()
@@ -58,7 +58,8 @@ import Testing
         withExtendedLifetime([first, second]) {}
     }
 
-    /// A message between the servers arrives before the next look, or triggers one.
+    /// A message between the servers arrives before the next comparison of streams, or triggers
+    /// one.
     @Test func bothStreamsGetAllPushesWhileServersRun() async throws {
         let (a, b) = (self.pair.a, self.pair.b)
         try await a.whileRunning {

@@ -8,8 +8,8 @@ import Testing
 
 @testable import PushPostgreSQL
 
-/// A stream opens or ends at one server while another server posts to its device: one waits for
-/// the other.
+/// A stream opens or ends at one server while another server posts to its device. The later
+/// transaction must wait for the earlier one.
 @Suite(.timeLimit(.minutes(5))) struct StreamLockTests {
     private let pair: StreamPair
 

@@ -25,7 +25,8 @@ import Testing
     @Test func aPushIsSentByTheServerThatHasTheStream() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, at: self.pair.b)
-        // Otherwise its loop would never sleep.
+        // Only the server with the stream has work; otherwise the other server's loop would never
+        // sleep.
         #expect(try await self.nextDue() == [self.pair.a.fixture.now, nil])
         #expect(try await self.pair.b.deliver() == [])
         #expect(try await self.pair.a.deliver() == [1])
@@ -135,8 +136,8 @@ import Testing
         withExtendedLifetime((stream, second)) {}
     }
 
-    /// The device comes within a second after its server died, while that server's number is
-    /// still valid.
+    /// The device connects again within a second after its server died, while that server's number
+    /// is still valid.
     @Test func aDeviceReturningBeforeItsServerIsFencedGetsAllPushes() async throws {
         let stream = try await self.pair.open(at: self.pair.a)
         try await self.pair.post(1, 2, at: self.pair.b)

@@ -95,8 +95,8 @@ import Testing
         )
     }
 
-    /// The read is, for example, a `pg_dump`. All users of the table would wait behind a migration
-    /// that waits for it.
+    /// The read is, for example, a `pg_dump`. If a migration waited for a lock until the read
+    /// ends, all other statements on the table would wait behind the migration.
     @Test func aMigrationWaitsForALongReadAndLetsPostsThrough() async throws {
         let alice = try await self.old.addUser("alice", role: .publisher)
         let reader = try BlockingConnection(self.address)
@@ -105,7 +105,7 @@ import Testing
             let (address, keyring) = (self.address, self.old.keyring)
             group.addTask {
                 let place = PostgreSQLPlace(address, Migration.allPostgreSQL + [Self.expansion], pool: .longTimeouts)
-                // Opening blocks, which no thread of the tasks may do.
+                // Opening a store blocks, which must not happen on a thread of Swift's tasks.
                 let store = try await withCheckedThrowingContinuation { continuation in
                     DispatchQueue.global().async { continuation.resume(with: Result { try place.open(keyring) }) }
                 }

@@ -54,7 +54,7 @@ import Testing
         #expect(try await self.column(1) == nil)
     }
 
-    /// A value that cannot be decrypted fails only the pushes of its own notification.
+    /// If an alert cannot be decrypted, only the pushes of its own notification fail.
     @Test func alertOfAnotherNotificationIsNeverPushed() async throws {
         let alice = try await fixture.addUser("alice")
         try await fixture.addDevice(of: alice, handle: "a")

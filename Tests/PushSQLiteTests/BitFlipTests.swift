@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A disk that flips a bit anywhere in the database.
+/// The store's behaviour after a disk has flipped a bit anywhere in the database.
 @Suite(.timeLimit(.minutes(5))) struct BitFlipTests {
     /// A closed database and its contents.
     private struct Original {
@@ -62,7 +62,7 @@ import Testing
             await storage.store.close()
         }
         #expect(collected > 0)
-        // Otherwise the flips damaged nothing that a test read.
+        // Otherwise the flipped bits would have damaged nothing that the test reads.
         #expect(missed + refused > 0)
     }
 
@@ -74,8 +74,8 @@ import Testing
         return try StoreFixture(in: folder, keyring: keyring)
     }
 
-    /// Returns the users as whom a server authenticates a caller who tries any name with one
-    /// user's token and password.
+    /// Returns the users as whom a server would authenticate a caller. The caller has the token
+    /// and the password of the user `name`, and tries them with each user's name.
     private static func callers(with name: String, in storage: StoreFixture, _ original: Original) async throws
         -> [User]
     {
@@ -105,7 +105,7 @@ import Testing
     ) async throws -> Set<Data> {
         var payloads: Set<Data> = []
         for user in callers {
-            // An error reveals nothing.
+            // An error is permitted, since it reveals nothing.
             let found = try? await storage.reader.notification(
                 id,
                 for: user.id,

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// A page of the administrators' lists costs the same for any number of devices.
+/// Reading a page of the administrators' lists must cost the same for any number of devices.
 @Suite(.timeLimit(.minutes(5))) struct DevicePlanTests {
     @Test(arguments: [
         (SQLiteReader.allDevices, "SEARCH d USING INTEGER PRIMARY KEY (rowid>?)"),

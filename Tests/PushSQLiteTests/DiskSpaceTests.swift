@@ -46,7 +46,8 @@ import Testing
         #expect(events.withLock { $0.count { $0 == .diskFull } <= 3 })
         await store.close()
     }
-    /// On a small disk the log itself takes the space: the store deletes nothing else.
+    /// On a small disk the write-ahead log itself may take the space, and the store frees space
+    /// only by truncating the log.
     @Test func logShrinksWhenTheDiskIsFull() async throws {
         let fixture = try StoreFixture()
         let (store, log) = (fixture.sqlite, fixture.sqlite.path + "-wal")
@@ -58,7 +59,7 @@ import Testing
         store.writer.recordFull()
         #expect(store.isFull)
         try await eventually { !store.isFull }
-        // The commits since then, which check that the store works.
+        // The log now has only the commits that check whether the store works.
         #expect(try Self.length(of: log) < 100_000)
         #expect(store.report.logBytes < 100_000)
         await store.close()

@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// Values that a thief of the database can neither read nor move.
+/// Encrypted values, which a thief of the database cannot read, and which an attacker cannot move
+/// to another row.
 @Suite(.timeLimit(.minutes(5))) struct EncryptionTests {
     private let fixture: StoreFixture
 
@@ -142,7 +143,8 @@ import Testing
         }
         #expect(left == 0)
         #expect(aside == 1)
-        // Otherwise `sealpost deliveries --wait` would wait until the broadcast has expired.
+        // The broadcasts must end, since `sealpost deliveries --wait` would otherwise wait until
+        // they expire.
         for number: Int64 in [9, 10] {
             #expect(try await !fixture.reader.isFanningOut(#require(NotificationID(rawValue: number))))
         }

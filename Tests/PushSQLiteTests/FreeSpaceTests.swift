@@ -22,7 +22,7 @@ import Testing
         try SQLiteStore(path: self.folder.file("a.db"), keyring: self.keyring, options)
     }
 
-    /// Stores this many MiB, and deletes all but every tenth row.
+    /// Stores this many MiB of rows, and deletes all but every tenth row.
     private func growAndThin(_ store: SQLiteStore, mebibytes: Int) async throws {
         try await store.writer.write {
             try $0.execute(sql: "create table filling (id integer primary key, bytes blob)")
@@ -77,7 +77,7 @@ import Testing
         #expect(damage == ["ok"])
         #expect(events.withLock { $0 } == [.spaceGivenBack(bytes: given)])
         #expect(store.report.file?.bytes == length - given)
-        // The remaining free space is a reserve.
+        // The store keeps the remaining free space as a reserve.
         #expect(try await store.giveSpaceBack(pause: .zero) == 0)
         await store.close()
     }
@@ -88,7 +88,8 @@ import Testing
         var space = try #require(try await store.writer.fileSpace())
         for _ in 0..<20 {
             let next = try await store.writer.shrink()
-            // A page of the pointer map goes too, if the last page that it describes is gone.
+            // A page of the pointer map is removed, too, if the last page that it describes is
+            // removed.
             #expect((1...Writer.shrinkPages + 1).contains(space.pages - next.pages))
             try await store.writer.write { try $0.execute(sql: "insert into filling (bytes) values (randomblob(100))") }
             space = try #require(try await store.writer.fileSpace())
@@ -96,7 +97,7 @@ import Testing
         await store.close()
     }
 
-    /// Beside writes, of which none is lost.
+    /// The file shrinks while other writes run, and the store loses no write.
     @Test func storeShrinksItsFileByItself() async throws {
         let store = try self.open()
         try await self.growAndThin(store, mebibytes: 24)
@@ -129,7 +130,7 @@ import Testing
         let before = try other.exclusively { try Int.fetchOne($0, sql: sum) }
         try await store.writer.write { try $0.execute(sql: "delete from filling where id % 20 <> 0") }
         try await store.giveSpaceBack(pause: .zero)
-        // The reader keeps the log from being moved into the file.
+        // Because of the reader's transaction, the log cannot be checkpointed completely.
         #expect(try await !store.wipe())
         #expect(try other.exclusively { try Int.fetchOne($0, sql: sum) } == before)
         try other.exclusively { try $0.execute(sql: "commit") }

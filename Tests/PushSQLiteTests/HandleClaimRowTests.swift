@@ -81,7 +81,8 @@ import Testing
         try look()
     }
 
-    /// The same rows with another secret than the database's give another code.
+    /// With another secret, the same rows give another code, so a code depends on the database's
+    /// encrypted secret.
     @Test func codeCannotBeComputedFromItsRows() async throws {
         try await self.claim("b", "x", of: self.bob, confirmation: 1)
         let code = try await self.leasedCode()

@@ -35,7 +35,7 @@ import Testing
         #expect(try await self.rows() == [counts])
     }
 
-    /// The answer of that time had no counts, and still has none.
+    /// The first answer had no counts then, so the answer to a retry has none either.
     @Test func aRowFromBeforeTheMigrationHasNoCounts() async throws {
         let connection = try Connection()
         try connection.exclusively { db in

@@ -23,7 +23,7 @@ import Testing
         _ = try LockFile(forDatabase: self.path)
     }
 
-    /// A child process shares it like this between `fork` and `exec`.
+    /// Between `fork` and `exec`, a child process also has a descriptor that shares the lock.
     @Test func aLockIsReleasedThoughAnotherDescriptorSharesIt() throws {
         let lock = try LockFile(forDatabase: self.path)
         let descriptor = try Self.descriptor(of: self.path + ".lock")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// Rows of pushes to absent devices. No index contains them until the device comes.
+/// Rows of pushes to disconnected devices. No index contains them until the device connects.
 @Suite(.timeLimit(.minutes(5))) struct ParkingRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -37,8 +37,8 @@ import Testing
         #expect(try await self.parked() == 0)
     }
 
-    /// The recipient may have been added before the device last came. A search along the
-    /// recipient's row would miss the push.
+    /// The recipient may have been added before the device last connected. The search for parked
+    /// pushes begins at newer recipients, and so would miss this push.
     @Test func pushToADeviceOfALaterPageIsNotParked() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

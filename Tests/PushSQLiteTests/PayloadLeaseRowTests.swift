@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows of leases, and the events that they wait for.
+/// The rows of leases of read-once payloads, and what the erasure of a payload waits for.
 @Suite(.timeLimit(.minutes(5))) struct PayloadLeaseRowTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -58,7 +58,7 @@ import Testing
         #expect(counts.erasures.load(ordering: .relaxed) == before + 1)
     }
 
-    /// The payload is erased neither before the whole audience was found, nor later than that.
+    /// The payload is erased as soon as the whole audience was found, and not before.
     @Test(arguments: [false, true])
     func aLeaseThatEndsDuringItsBroadcastEndsWithIt(endsBefore: Bool) async throws {
         for number in 0..<6 {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushSQLite
 
-/// The cost of an operation must not grow with the rest of the database.
+/// No query may scan a whole table, so that its cost does not grow with the database.
 @Suite(.timeLimit(.minutes(5))) struct QueryPlanTests {
     private static let queries: [(name: String, sql: String, indexes: [String])] = [
         ("receipt", SQLiteStore.pacedDevices, ["device_by_user", "PRIMARY KEY (notification_id=? AND device=?)"]),

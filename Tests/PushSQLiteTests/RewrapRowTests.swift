@@ -43,7 +43,7 @@ import Testing
         #expect(before == [UInt32](repeating: 1, count: Self.count))
         #expect(try await fixture.store.replaceKeyring(Keyring(text: self.both), now: fixture.now))
         let result = try await fixture.store.rewrap(page: page)
-        // The additional value is the audit's entry about the change.
+        // One more value was encrypted: the audit's entry about the change.
         #expect(result?.renewed == before.count + 1)
         #expect(try await self.keyNumbers(fixture.sqlite) == [UInt32](repeating: 2, count: before.count + 1))
     }

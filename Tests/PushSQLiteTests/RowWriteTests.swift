@@ -7,7 +7,8 @@ import Testing
 
 @testable import PushSQLite
 
-/// The rows that are kept, and values in memory that could not be written.
+/// Which rows the store writes and keeps, and what happens to values in memory that it could not
+/// write.
 @Suite(.timeLimit(.minutes(5))) struct RowWriteTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -39,8 +39,8 @@ import Testing
         await fixture.store.close()
     }
 
-    /// Does not use /proc, which does not report the bytes read by a process that nobody may
-    /// inspect.
+    /// The count does not come from /proc, which does not report the bytes that a process without
+    /// core dumps reads.
     @Test func bytesReadByTheVerificationAreCounted() async throws {
         let fixture = try StoreFixture(.sqlite)
         try await fixture.sqlite.writer.write { db in

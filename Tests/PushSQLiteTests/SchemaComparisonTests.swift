@@ -101,7 +101,8 @@ import Testing
         }
     }
 
-    /// The file has the comments of its own migrations.
+    /// A file's schema has the comments of the migrations that made it, which a later version may
+    /// have changed.
     @Test func commentsDoNotCountAsAChange() throws {
         let path = self.fixture.folder.file("old.db")
         let connection = try Connection(path: path)

@@ -11,7 +11,7 @@ import Testing
     private let fixture: StoreFixture
 
     init() throws {
-        // A sync in memory takes no time.
+        // The database is on the disk, since syncs of a file system in memory take no time.
         self.fixture = try StoreFixture(in: TemporaryFolder(on: .disk))
     }
 
@@ -43,13 +43,13 @@ import Testing
         #expect(after.database > before.database)
     }
 
-    /// SQLite gets the result of the file's own method, and the file's own memory is freed with
-    /// it.
+    /// The replaced `xClose` calls the file's original method, which frees the file's memory, and
+    /// returns its result.
     @Test func aStoreThatIsClosedHasAllThatWasStored() async throws {
         _ = try await self.fixture.addUser("first")
         let syncs = self.fixture.sqlite.writer.syncs
         await self.fixture.store.close()
-        // The last connection checkpoints.
+        // Closing the last connection checkpoints the log, and so syncs both files.
         #expect(syncs.all.log.total > 0 && syncs.all.database.total > 0)
         let again = try self.fixture.reopened()
         #expect(try await again.user("first").name.description == "first")

@@ -149,8 +149,8 @@ import Testing
     /// or at their end.
     private func found(_ values: [Data], in folder: TemporaryFolder) throws -> Int {
         var parts: [UInt64: Int] = [:]
-        // The first bytes of the parts: a quick check of them avoids most of the millions of
-        // lookups.
+        // Whether a part begins with these two bytes: this quick check avoids most of the millions
+        // of lookups.
         var isBegin = [Bool](repeating: false, count: 1 << 16)
         for (index, value) in values.enumerated() {
             // Skips the format and the key's number, which are equal in all values.
@@ -236,7 +236,7 @@ import Testing
 
     @Test func nextStartWipesErasuresBeforeACrash() async throws {
         let sealed = try await self.post(isReadOnce: true)
-        // The log stays as long as the report reads.
+        // The log cannot be truncated while this reader's transaction is open.
         let report = try fixture.sqlite.makeSQLiteReader()
         #expect(report.hold())
         try await self.erase(.readOnce)
@@ -305,7 +305,7 @@ import Testing
         await next.close()
     }
 
-    /// A wiping that was interrupted starts again.
+    /// After an interrupted wiping, the next start wipes again.
     @Test func incompletelyWipedFileIsNotMarkedAsWiped() async throws {
         try await fixture.sqlite.writer.write { db in
             try db.execute(sql: "insert into collapse values (0, hex(zeroblob(10000000)), 0, 0)")
@@ -382,7 +382,7 @@ import Testing
         let sealed = try await self.post(isReadOnce: true)
         try await self.erase(.readOnce)
         let report = try fixture.sqlite.makeSQLiteReader()
-        // The wiping waits as long as the report reads.
+        // The wiping waits while this reader's transaction is open.
         #expect(report.hold())
         let isDone = try await fixture.sqlite.wipe()
         report.release()
@@ -485,7 +485,7 @@ import Testing
 
     /// POSIX drops all locks of a process on a file as soon as it closes any descriptor of the
     /// file. The kernel returns `/proc/locks` page by page, and other processes' locks may hide a
-    /// line from one read. A lost lock never returns.
+    /// line from one read. A lock that was really lost stays missing in all further reads.
     @Test func readingBytesAtRestKeepsTheLocks() async throws {
         try await eventually { try !self.locks().isEmpty }
         let before = try self.locks()
@@ -509,7 +509,7 @@ import Testing
         Glibc.open(path, O_RDWR | O_CLOEXEC)
     }
 
-    /// The automatic wiping may be running.
+    /// Wipes the pages; the store's automatic wiping may be running at the same time.
     private func wipe() async throws {
         try await eventually { try await fixture.sqlite.wipe() }
     }

@@ -69,7 +69,7 @@ import Testing
     func requestsAreBoundedInBytesToo(bytes: Int, expected: Bool) {
         var queue = self.queue()
         let isTaken = queue.add("a", .request, bytes: bytes, timeout: .zero, now: self.start)
-        // A settlement that finds no place in the queue would be lost.
+        // The queue always accepts settlements, since a refused one would be lost.
         let isSettled = queue.add("b", .delivery, bytes: 50, timeout: .zero, now: self.start)
         #expect(isTaken == expected)
         #expect(isSettled)

@@ -52,7 +52,8 @@ import Testing
         #expect(String(decoding: request.body, as: UTF8.self).hasSuffix(#""secureId":"7"}"#))
     }
 
-    /// PushKit has its own tokens: a token for alerts does not ring, and the reverse.
+    /// PushKit has its own tokens: a call to a token for alerts does not ring, and an alert to
+    /// PushKit's token is refused.
     @Test(arguments: [
         (AppleEnvelope.voip, ".voip", true), (.voip, "", false), (.alert(AlertPlaceholder()), ".voip", false),
     ])

@@ -89,7 +89,8 @@ import Testing
         }
         #expect(Set(hints).count == 400)
         #expect(hints.allSatisfy { $0.utf8.count == AccountHint.length })
-        // At each position, the first letters of one account are as spread as those of both.
+        // Each of the first ten positions has more than 40 different letters, so no letter there
+        // marks an account.
         for place in 0..<10 { #expect(Set(hints.map { Array($0)[place] }).count > 40) }
     }
 }

@@ -125,7 +125,7 @@ import Testing
         #expect(WebPushContent(policy).paddedSize == before + 200 - "APPOINTMENT_BODY".utf8.count)
     }
 
-    /// A configuration may have allowed it when the notification was sent.
+    /// An earlier configuration may have allowed the alert when the notification was sent.
     @Test func anAlertTooLongForThePaddingIsLeftOut() throws {
         let text = WebPushContent(AlertPolicy()).text(of: try Samples.push(alert: AlertSamples.appointment))
         #expect(String(decoding: text, as: UTF8.self) == #"{"secureId":"7"}"#)

@@ -142,7 +142,8 @@ import Testing
         #expect(SendFailure(error) == .unavailable(reason: error.description))
     }
 
-    /// With a wildcard a device can name any host: a failure there delays no other device.
+    /// With a wildcard in the allowed hosts, a device can name any host: a failure there delays no
+    /// other device.
     @Test(arguments: [OutboundError.timedOut, .couldNotConnect("x"), .tls("x"), .interrupted("x"), .responseTooLarge])
     func aFailingHostNamedByADeviceDelaysOnlyThatDevice(error: OutboundError) throws {
         let (named, own) = (try #require(HostPattern("*.push.example")), try #require(HostPattern("push.example")))

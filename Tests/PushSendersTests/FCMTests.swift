@@ -168,7 +168,7 @@ import Testing
         #expect(FCMResponse.outcome(response, now: Samples.now) == expected)
     }
 
-    /// A lane that obeyed would call the provider again at once.
+    /// A lane that obeyed such a field would call the provider again at once.
     @Test(arguments: ["0", "Fri, 15 Jan 2027 08:00:00 GMT"])
     func retryAfterOfZeroLeavesTheBackoffToTheLane(retryAfter: String) {
         let response = Samples.response(503, "", ["retry-after": retryAfter])

@@ -25,7 +25,8 @@ import Testing
         ) { try key.signature(for: $0).rawRepresentation }
     }
 
-    /// The default source is the file, as text.
+    /// Without `source`, the configuration names the file `tokenFile`, which has the token as
+    /// plain text.
     private func withFCM<Result: Sendable>(
         source: String? = nil,
         impersonates: Bool = true,

@@ -56,7 +56,7 @@ import Testing
         trials.recordSilence(of: "a", now: self.start)
         #expect(trials.admit("a", now: self.start) == .trial)
         #expect(trials.admit("a", now: self.start) == .wait)
-        // A late failure of a call from before that does not use up the second chance.
+        // After an answer and the end of the trial, calls to the host need no trial.
         trials.recordAnswer(of: "a")
         trials.endTrial("a")
         #expect(trials.admit("a", now: self.start) == .go)
@@ -70,7 +70,7 @@ import Testing
             trials.endTrial("\(number)")
         }
         #expect(trials.count <= HostTrials.rememberedHosts)
-        // Entries that are over make room.
+        // Entries whose delay is over make room for new ones.
         let later = self.start + HostTrials.silentHostDelay
         trials.recordSilence(of: "new", now: later)
         #expect(trials.admit("new", now: later) == .leaveAlone(HostTrials.silentHostDelay))

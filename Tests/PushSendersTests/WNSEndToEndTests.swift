@@ -122,7 +122,8 @@ import Testing
         #expect(received.isEmpty)
     }
 
-    /// With a wildcard anybody can name a host that never existed: only that device is delayed.
+    /// With a wildcard in the allowed hosts, anybody can name a host that never existed: only that
+    /// device is delayed.
     @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await self.withWNS { settings, _ in
             settings.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
@@ -153,8 +154,8 @@ import Testing
         #expect(fetched == 1)
     }
 
-    /// With a wildcard a device can name any host of that domain. None of these hosts can pause
-    /// the lane, or reject our credentials.
+    /// With a wildcard in the allowed hosts, a device can name any host of that domain. None of
+    /// these hosts can pause the lane, or reject our credentials.
     @Test(arguments: [
         (503, "Retry-After", "3600"), (429, "Retry-After", "3600"), (406, "X-Any", "x"), (500, "X-Any", "x"),
         (401, "X-Any", "x"), (410, "X-WNS-Error-Description", "The domain is blocked."),

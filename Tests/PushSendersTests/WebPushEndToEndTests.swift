@@ -110,7 +110,8 @@ import Testing
         #expect(outcome == .failure(.rejected(reason: "the push service's host is not in allowedHosts")))
     }
 
-    /// With a wildcard anybody can name a host that never existed: only that device is delayed.
+    /// With a wildcard in the allowed hosts, anybody can name a host that never existed: only that
+    /// device is delayed.
     @Test func anUnreachableHostNamedByADeviceDelaysOnlyThatDevice() async throws {
         let outcomes = try await withWebPush {
             $0.allowedHosts += ["*.does-not-exist.invalid", "does-not-exist.invalid"]
@@ -131,8 +132,8 @@ import Testing
         }
     }
 
-    /// With a wildcard a device can name any host of that domain. None of these hosts can pause
-    /// the lane, or reject our key.
+    /// With a wildcard in the allowed hosts, a device can name any host of that domain. None of
+    /// these hosts can pause the lane, or reject our key.
     @Test(arguments: [(503, "3600", ""), (408, "3600", ""), (500, "x", ""), (401, "x", #"{"errno":109}"#)])
     func aFailureOfANamedHostAffectsItsDeviceOnly(status: Int, retryAfter: String, body: String) async throws {
         let outcome = try await withWebPush {
@@ -149,8 +150,8 @@ import Testing
         }
     }
 
-    /// With a wildcard a device can name a host that accepts requests and never answers. Most
-    /// calls stay free for the others.
+    /// With a wildcard in the allowed hosts, a device can name a host that accepts requests and
+    /// never answers. Most calls stay free for the others.
     @Test func aSilentNamedHostOccupiesFewCalls() async throws {
         let (busy, received, others) = try await withWebPush {
             $0.allowedHosts = $0.allowedHosts.map { "*.services.\($0)" }

@@ -33,7 +33,7 @@ import Testing
         #expect(answered == status)
     }
 
-    /// Byte 16 is the first of the record size, which only grows.
+    /// Byte 16 is the first of the record size. Its change makes the size larger, which is valid.
     @Test(arguments: [(0, 400), (15, 400), (16, 201), (20, 400), (21, 400), (30, 400), (86, 400), (229, 400)])
     func aChangedByteIsDetected(index: Int, status: Int) async throws {
         #expect(try await self.status { $0.body[index] ^= 0x10 } == status)

@@ -79,7 +79,7 @@ import Testing
         return try await server.value
     }
 
-    /// Platforms of each kind that a route asks for.
+    /// Settings with the kinds of platforms that some routes need.
     private static let settings = ServerSettings(
         platforms: [
             Platform("apns"): .init(SampleHandleRule()),
@@ -141,7 +141,7 @@ import Testing
         caller: AccessCaller,
         in fixture: ServerFixture
     ) async throws -> String {
-        // Resources that belong to a stranger are alice's.
+        // For a caller without credentials, alice's resources take the place of its own.
         let owner: String? =
             switch owner {
             case .nobody: nil

@@ -3,7 +3,7 @@ import Testing
 
 /// The answers of a route to callers who may use it. `AuthorisationTests.least` says who may.
 struct AccessRow: Sendable {
-    /// The resource that `{id}` names, or, for the stream, the parameter.
+    /// The kind of resource that `{id}` names or, for the event stream, its parameter `device`.
     enum Resource: Sendable {
         case nothing, notification, registration, device, streamDevice, token, user, file
     }
@@ -13,8 +13,8 @@ struct AccessRow: Sendable {
     /// The answer to a caller with a password; `nil`: the same as with a token.
     var ownByPassword: Int?
     var foreign: Int?
-    /// The answer to an administrator who may send, and to a viewer who sees it; `nil`: the same
-    /// as to others.
+    /// The answer about another user's resource to administrators with the scope for it, and to
+    /// viewers who may see the resource; `nil`: the same as to others.
     var foreignToAdministrator: Int?
     /// The answer to a publisher about itself; `nil`: the same as to others.
     var ownToPublisher: Int?
@@ -36,7 +36,7 @@ struct AccessRow: Sendable {
             body: #"{"Platform":"apns","Handle":"aabb"}"#
         ),
         "DELETE /api/register/{id}": AccessRow(resource: .registration, own: 200, foreign: 200, missing: 200),
-        // No handle is claimed here; `HandleClaimTests` covers claims.
+        // No registration here claims another user's handle; `HandleClaimTests` covers claims.
         "POST /api/register/{id}/confirmation": AccessRow(
             resource: .registration,
             own: 409,

@@ -47,7 +47,7 @@ import Testing
 
     // MARK: Taken
 
-    /// The pushed alert, and the member of the answer.
+    /// The alert in a request, the member of its answer, and the pushed alert.
     @Test(arguments: [
         (
             #"{"titlekey":"TITLE","BodyKey":"BODY","Category":"LETTER","Thread":"letters","Sound":"ping.caf","#
@@ -105,7 +105,8 @@ import Testing
         #expect(try await fixture.storage.lease().count == 1)
     }
 
-    /// Values, templates and members that replace a template's: each needs a listed sender.
+    /// Values, templates, and members that replace a template's. Only a listed sender may use
+    /// them.
     @Test(arguments: [
         #"{"InterruptionLevel":"critical"}"#, #""alarm""#, #"{"Template":"visit","InterruptionLevel":"critical"}"#,
     ])

@@ -115,7 +115,7 @@ import Testing
         let body = #"{"App":"\#(app)","Payload":"x","To":["username:\#(to)"]}"#
         let response = try await self.fixture.send(.post, Paths.notifications, user: user, body: body)
         #expect(try response.json["detail"]?.text == words)
-        // As an element of a batch, too.
+        // The server refuses the same post as an element of a batch, too.
         let batch = #"{"Notifications":[\#(body)]}"#
         let answer = try await self.fixture.send(.post, Paths.notificationBatch, user: user, body: batch)
         #expect(answer.status == .ok && answer.text.contains(#""detail":"#), "\(answer.text)")

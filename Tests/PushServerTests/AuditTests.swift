@@ -51,7 +51,8 @@ import Testing
     @Test func everyRouteThatChangesSomethingIsInTheTableAbove() {
         let routes = ServerFixture.routes.filter { $0.method != .get }
         #expect(Set(routes.map { "\($0.method.rawValue) \($0.path)" }) == Set(Self.actions.keys))
-        // A GET leases a read-once payload; commands of operators change files and the clock.
+        // No route in the table has these actions. A GET leases a read-once payload; operators'
+        // commands change files and the clock.
         let others: [AuditRecord.Action] = [
             .take, .exportUser, .changeKeys, .rotateKeys, .removeKey, .backUp, .acceptClock,
         ]

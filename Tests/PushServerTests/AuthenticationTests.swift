@@ -109,8 +109,8 @@ import Testing
         }
         #expect(statuses[200] == 25)
         #expect(statuses.values.reduce(0, +) == 50)
-        // The limiter refuses the other attempts without a check. A successful check restarts the
-        // count; until it ends, its attempt counts as failed.
+        // The limiter refuses the other attempts without checking their password. While a check
+        // runs, its attempt counts as failed; a successful check restarts the count.
         #expect((1...11).contains(statuses[401] ?? 0))
         #expect(Set(statuses.keys) == [200, 401, 429])
     }
@@ -145,13 +145,14 @@ import Testing
     }
 }
 
-/// RFC 7617.
+/// Reading the credentials of Basic authentication (RFC 7617).
 @Suite(.timeLimit(.minutes(5))) struct BasicCredentialsTests {
     @Test(arguments: [
         ("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin", "open sesame"),
         ("Basic dGVzdDoxMjPCow==", "test", "123£"),
         ("basic YTpiOmM6", "a", "b:c:"), ("Basic YTo=", "a", ""),
-        // The password begins with a combining character, which makes one with the colon.
+        // The password begins with a combining character, which together with the colon before it
+        // is one `Character`.
         ("Basic YTrMgWI6Yw==", "a", "\u{301}b:c"),
     ])
     func theFirstColonSeparatesNameAndPassword(field: String, username: String, password: String) throws {

@@ -47,7 +47,8 @@ import Testing
         "GET /metrics": (.admin, .manage), "GET /api/audit": (.admin, .manage),
     ]
 
-    /// The routes that viewers may use, too, and administrators with this scope instead.
+    /// The routes that viewers may use, too. A viewer's or an administrator's token with this
+    /// scope is enough.
     static let seeing: [String: Scopes] = [
         "GET /api/users": .view, "GET /api/users/{id}": .view, "GET /api/devices": .view, "GET /api/audit": .view,
         "GET /api/status": .view, "GET /api/events": .view, "GET /api/deliveries": .view,
@@ -90,7 +91,8 @@ import Testing
     @Test(arguments: users, (Array(UInt8(0)...15) + [16, 32, 48, 63]).map(Scopes.init(rawValue:)))
     func aTokenAllowsItsScopesWithinItsUsersRole(user: String, tokens: Scopes) async throws {
         let role = try #require(ServerFixture.roles[user])
-        // As if the role had been a higher one when it was made.
+        // The token may have scopes beyond the role, as if the role had been higher when the token
+        // was made.
         let token = try await self.fixture.storage.store.addToken(
             for: #require(Username(user)),
             scopes: tokens,
@@ -98,12 +100,12 @@ import Testing
             now: self.fixture.clock.now
         )
         let headers = [("Authorization", "Bearer \(try #require(token).text.exposed)")]
-        // Last: it ends the token itself.
+        // This route comes last, because it ends the token itself.
         let ending = "DELETE /api/sessions/current"
         for route in Self.least.keys.filter({ $0 != ending }) + [ending] {
             let response = try await self.send(route, user: nil, headers: headers)
             let refusal = try Self.refusal(of: route, to: role, tokens)
-            // A session begins with the password, whatever a token is good for.
+            // Only a password can begin a session, whatever the token's scopes are.
             let isOpen = refusal == nil && route != "POST /api/sessions"
             #expect((response.status.code == 403) == !isOpen, "\(route): \(response.status)")
             #expect(response.status.code != 401, "\(route)")
@@ -115,7 +117,7 @@ import Testing
         }
     }
 
-    /// The other routes without a scope are about the token and its user themselves.
+    /// The other routes that need no scope concern only the token itself and its user.
     @Test(arguments: ["vic", "ada"])
     func aTokenForMetricsReadsTheMetricsAndNothingElse(user: String) async throws {
         let token = try await self.fixture.storage.store.addToken(
@@ -224,7 +226,8 @@ import Testing
 
     // MARK: - Private
 
-    /// Whom the tables above refuse; `nil`: the route is open. `scopes` is `nil` with a password.
+    /// Returns why the tables above refuse the caller; `nil` if the route is open to it. `scopes`
+    /// is `nil` for a caller with a password.
     static func refusal(of route: String, to role: Role, _ scopes: Scopes?) throws -> Refusal? {
         guard let least = try #require(Self.least[route]) else { return nil }
         let seeing = [.viewer, .admin].contains(role) ? Self.seeing[route] : nil
@@ -271,7 +274,8 @@ import Testing
         #expect(try await ServerFixture().send(.get, target).status == .ok)
     }
 
-    /// A proxy compares with case: its rule for `/console/` must not be passed by `/CONSOLE/`.
+    /// Proxies compare paths with their case: `/CONSOLE/` would get around a proxy's rule for
+    /// `/console/`.
     @Test(arguments: Set(ServerFixture.routes.map(\.path)).subtracting(Route.tutorialPaths).sorted())
     func pathsOutsideTheTutorialAreCaseSensitive(path: String) async throws {
         let fixture = try await ServerFixture()

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// A store that fails for some elements of a batch, or for all from some moment on.
+/// Batches at a store that fails for some elements, or for all from some moment on.
 @Suite(.timeLimit(.minutes(5))) struct BatchFailureTests {
     private static let body = Array(
         #"{"Notifications":[\#((0..<300).map { #"{"Payload":\#($0),"ExpiresIn":\#($0 + 1)}"# }.joined(separator: ","))]}"#

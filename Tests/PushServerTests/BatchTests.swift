@@ -240,7 +240,7 @@ import Testing
         }
         let list = try await fixture.send(.get, Paths.notifications, user: "paul")
         #expect(list.text.split(separator: #""Id":"#).count == 3)
-        // A batch that stored nothing leaves its key free.
+        // If a batch stored nothing, its idempotency key can be used again.
         let other = [("Idempotency-Key", "other")]
         let refused = try await self.send(fixture, Self.body(["1"]), headers: other)
         #expect(try self.words(refused) == ["400 invalid-member"])
@@ -257,7 +257,8 @@ import Testing
         let ids = try self.outcomes(response).compactMap { $0["Id"]?.integer }.map(String.init)
         try #require(ids.count == 4)
         let entries = try await fixture.storage.reader.auditEntries(before: nil, limit: 10)
-        // Posts that differ in nothing else share an entry.
+        // Neighbouring posts share an audit entry if their entries would differ only in the
+        // notification's id.
         #expect(
             entries.filter { $0.action == "notification.send" }.map(\.subject)
                 == [ids[3], ids[2], "\(ids[0]) \(ids[1])"]

@@ -10,7 +10,7 @@ import Testing
 
 @testable import PushServer
 
-/// RFC 9110 section 13, where the API has a validator to compare.
+/// Conditional requests (RFC 9110 section 13) for answers with an entity tag or a time of change.
 @Suite(.eachReader, .timeLimit(.minutes(5))) struct ConditionalRequestTests {
     private let fixture: ServerFixture
 
@@ -122,8 +122,8 @@ import Testing
         let date = form.text(self.fixture.clock.now + TimeInterval(seconds))
         self.fixture.clock.advance(by: 2)
         let response = try await self.get(path, [("If-Modified-Since", date)])
-        // A date in the second of its creation proves nothing: the notification could have changed
-        // later in that second.
+        // A date in the second of the notification's creation proves nothing: the notification
+        // could have changed later in that second.
         #expect(response.status == (seconds >= 1 ? .notModified : .ok), "\(date)")
     }
 

@@ -26,7 +26,7 @@ import Testing
     }
 
     static let rows = [
-        // Not a browser.
+        // A client that is not a browser.
         Row(false),
         // A browser that sends only `Origin`, as all do without TLS.
         Row(false, origin: "https://sealpost.test"), Row(false, origin: "http://sealpost.test"),
@@ -39,7 +39,8 @@ import Testing
         Row(false, site: "same-origin"), Row(false, site: "none"),
         Row(true, site: "same-site"), Row(true, site: "cross-site"), Row(true, site: "next-door"), Row(true, site: ""),
         Row(true, site: "Same-Origin"), Row(true, site: "same-origin, same-origin"),
-        // Both fields: `Sec-Fetch-Site` decides, because a proxy may have changed `Host`.
+        // A browser that sends both fields. `Sec-Fetch-Site` decides, because a proxy may have
+        // changed `Host`.
         Row(false, origin: "https://sealpost.test", site: "same-origin"),
         Row(false, origin: "https://push.example", site: "same-origin"),
         Row(true, origin: "null", site: "same-origin"), Row(true, origin: "https://evil.example", site: "none"),
@@ -178,7 +179,8 @@ import Testing
         Way(true, nil, "h:8443", "https://h:8443", true),
         Way(true, "http", "h", "https://h", true), Way(true, nil, "H:443", "https://h", true),
         Way(true, nil, "h:80", "https://h", false),
-        // No TLS here: a proxy that sends no `X-Forwarded-Proto` may have ended it.
+        // The server has no TLS. A proxy that sends no `X-Forwarded-Proto` may have ended TLS, so
+        // both schemes are possible.
         Way(false, nil, "h", "https://h", true), Way(false, nil, "h", "http://h", true),
         Way(false, nil, "h:80", "http://h", true),
         Way(false, nil, "h:443", "http://h", false), Way(false, nil, "h:8080", "http://h", false),
@@ -197,7 +199,7 @@ import Testing
             "POST /api/register HTTP/1.1\r\nHost: \(way.host)\r\nOrigin: \(way.origin)\r\n\(proto)",
             isEncrypted: way.isEncrypted
         )
-        // A request that passes the origin check is asked for credentials.
+        // For a request that passes the origin check, the server asks for credentials.
         try response.expectProblem(way.isOwn ? .unauthorized : .crossOrigin)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import PushServer
 @testable import PushStore
 
-/// The sentences about users, devices and notifications.
+/// The sentences that explain the state of users, devices and notifications.
 @Suite struct DiagnosisTests {
     private static let now = Date(timeIntervalSince1970: 1_700_000_000)
     private static let pause = Pause(.misconfigured, reason: "InvalidProviderToken", since: now - 60, until: now + 60)

@@ -46,7 +46,7 @@ import Testing
     @Test func eachDeviceGetsItsOwnWrappedKeyOnly() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload(1...1000)))
-        // The second fetch of an event loop may come from its cache.
+        // An event loop may answer its second fetch from the cache.
         for number in [1, 2, 500, 999, 1000, 500, 500] {
             #expect(
                 try await self.fetch("\(path)?key=\(Self.id(number))", fixture) == Self.payload([number]),
@@ -74,7 +74,7 @@ import Testing
                 let response = try await fixture.send(.get, target, user: "bob")
                 tags.append(try #require(response.fields[.eTag], "\(response.text)"))
             }
-            // Another text than a key's id gets the answer without wrapped keys.
+            // A text that is not a key's id gets the answer without wrapped keys.
             #expect(Set(tags).count == 3 && tags[2] == tags[3], "\(tags)")
             for (index, target) in targets.enumerated() {
                 for (other, tag) in tags.enumerated() {
@@ -118,7 +118,7 @@ import Testing
         #expect(try await self.fetch("\(once)?key=\(Self.id(1))", fixture) == Self.payload([1]))
     }
 
-    /// A lease of a minute would end with the payload unread.
+    /// Such a device cannot read the payload, which a lease would delete at its end.
     @Test func aDeviceWithoutAWrappedKeyLeasesNoReadOncePayload() async throws {
         let fixture = try await ServerFixture()
         let path = try await fixture.post(Self.order(Self.payload([1]), #","ReadOnce":true"#))
@@ -232,7 +232,7 @@ import Testing
         try await self.put(body, fixture).expectProblem(.invalidMember, "Key")
     }
 
-    /// Each is signed, so only the changed part is wrong.
+    /// Malformed keys. Each is signed, so that only the named part is wrong.
     private static let malformed: [(part: String, key: DeviceKeyFixture, fault: String)] = {
         let point = DeviceKeyFixture.point
         let spare = "\(point.dropLast())B"

@@ -33,7 +33,7 @@ import Testing
         try await self.send(sample, headers: headers, signingKeys: SigningKeys(.random())).response
     }
 
-    /// Returns the sample's answer, and the fixture that sent it last.
+    /// Returns the sample's answer, and the fixture that got the last request.
     func send(
         _ sample: Sample,
         headers: [(String, String)],

@@ -112,8 +112,8 @@ import Testing
 
     private static let managing = namingRoutes.filter { $0.contains("/users/{id}/") }
 
-    /// A user's tags and codes also give access to the user's other apps, or to the rights of a
-    /// higher role.
+    /// A publisher that sets a user's tags or codes also affects the user's other apps, or gets
+    /// the rights of a higher role.
     @Test(arguments: managing, ["dual", "paul", "ada"])
     func aPublisherManagesOnlyDeviceUsersWithinItsApps(route: String, name: String) async throws {
         for naming in try #require(Self.namings[route]) {

@@ -15,8 +15,8 @@ import Testing
     /// The path of a notification that cannot exist: its number has one bit too many.
     private static let missing = Paths.notification(1 << Self.bits)
 
-    /// By route, the users who may not use it for alice's notifications. Every second one is
-    /// read-once. Administrators may delete notifications and read their deliveries, but may
+    /// By route, the users who may not use it for alice's notifications. Every second notification
+    /// is read-once. Administrators may delete notifications and read their deliveries, but may
     /// neither read nor mark them.
     private static let strangers = [
         "GET /api/notifications/{id}": ["bob", "ada"],
@@ -25,7 +25,7 @@ import Testing
         "DELETE /api/notifications/{id}": ["bob"],
         "GET /api/notifications/{id}/deliveries": ["bob"],
         "GET /api/notifications/{id}/recipients": ["bob"],
-        // Nobody may, since no push to that device exists.
+        // Nobody may use these routes, since no push to that device exists.
         "DELETE /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
         "POST /api/notifications/{id}/deliveries/{device}": ["bob", "paul", "ada"],
     ]

@@ -318,7 +318,8 @@ import Testing
             rules.formerIssuers = former
             let moved = try await ServerFixture(storage: self.storage, issuer: self.issuer.issuer(rules))
             let answer = try await moved.send(bearing: token)
-            // After the account was opened, it belongs to the new name.
+            // When the server accepts a token of the renamed issuer, the account's owner changes
+            // to the issuer's new name.
             let stored = try await self.storage.reader.issuedAccount(of: self.storage.user("alina"))
             let isMoved =
                 stored?.owner == IssuedOwners(secret: self.storage.store.indexSecret).hash(of: "alina", at: name)

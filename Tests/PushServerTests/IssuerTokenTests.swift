@@ -71,7 +71,8 @@ import Testing
         ] as [([String: JSONValue?], String)]
     )
     func invalidHeadersAreRefused(header: [String: JSONValue?], reason: String) async throws {
-        // RS256 is a key of another algorithm; only its own key id selects it.
+        // The key `RS256` is for another algorithm than the issuer's default; the server finds it
+        // only by its own key id.
         var header = header
         if header["alg"] == .some(.string("RS256")) { header["kid"] = .some(.string("RS256")) }
         let token = try self.issuer.token(header: header)
@@ -223,8 +224,8 @@ import Testing
         }
     }
 
-    /// Only a token without `aud` has its audience in the configured claim: one for another
-    /// service stays refused, whoever got it.
+    /// The configured claim gives the audience only of a token without `aud`. A token whose `aud`
+    /// names another service stays refused, whoever got it.
     @Test(arguments: ["client_id", "azp"])
     func audienceClaimStandsForAMissingAudience(claim: String) async throws {
         var rules = TestIssuer.rules

@@ -31,7 +31,7 @@ import Testing
             return try await fixture.send(.get, "\(Paths.notifications)/1", user: nil, headers: [field]).status
         }
         #expect(try await fetch() == .ok)
-        // Each round may lose as many fetches as read at the same time.
+        // In each round, the fetches that are reading when the lease ends may fail.
         for _ in 0..<2 {
             let lock = try storage.lock("recipient")
             try await withThrowingTaskGroup { group in

@@ -69,7 +69,7 @@ import Testing
     @Test(arguments: 0..<6) func theEntityTagChangesExactlyWithTheBytes(seed: Int) async throws {
         var history = History(self.fixture, seed: UInt64(seed))
         var cursors: [String] = []
-        // For each list: the bodies by their tag, and the tags by their body.
+        // The bodies of each list by their entity tag, and the entity tags by their body.
         var bodies: [String: [String: String]] = [:]
         var tags: [String: [String: String]] = [:]
         for step in 0..<40 {
@@ -191,7 +191,8 @@ private struct History {
         case 9: try await self.fixture.send(.delete, path, user: user)
         case 10: try await self.fixture.send(.delete, path, user: "paul")
         case 11:
-            // A page size of 0 stands for too many recipients to notify each.
+            // The recall acts as if there were too many recipients to notify each: with a page
+            // size of 0.
             guard let id = NotificationID(rawValue: Int64(id)) else { break }
             let store = self.fixture.storage.store
             _ = try await store.recall(id, by: .administrator, recording: nil, page: 0, now: self.fixture.clock.now)

@@ -209,7 +209,8 @@ import Testing
         try bad.expectProblem(.invalidParameter, "notification")
     }
 
-    /// Nobody registers a claim under its id, but lists of failed pushes have it.
+    /// No device is registered under the id of a claim, but lists of failed pushes contain this
+    /// id.
     @Test func aDeviceIsExplainedByThePushOfItsCode() async throws {
         let bob = try await self.fixture.storage.user("bob")
         let id = try #require(RegistrationID("d1"))

@@ -9,7 +9,7 @@ import Testing
 
 @testable import PushServer
 
-/// The pool makes lists that would block an event loop for long.
+/// A pool of threads makes the lists that would block an event loop for long.
 @Suite(.timeLimit(.minutes(5))) struct LongListTests {
     /// The property that makes a list long.
     enum Reason: Sendable, CaseIterable {
@@ -32,7 +32,7 @@ import Testing
         return try await self.fixture.send(.get, "/api/notifications\(query)", headers: headers)
     }
 
-    /// Returns the items of all pages, as a loop makes them.
+    /// Returns the items of all pages, as an event loop makes them.
     private func items(inPagesOf limit: Int) async throws -> [JSONValue] {
         var (items, query) = ([JSONValue](), "?limit=\(limit)")
         while true {
@@ -85,8 +85,8 @@ import Testing
         let items = try await self.items(inPagesOf: reason == .bytes ? 1 : 50)
         let ids = try items.map { String(try #require($0["Id"]?.integer)) }.joined(separator: ",")
         let query = reason == .ids ? "?ids=\(ids)" : "?limit=500"
-        // One request more than may wait. If another place made the lists, no request would be
-        // refused.
+        // The pool refuses one of these requests, since more than its limit wait. If another place
+        // made the lists, no request would be refused.
         let count = FairQueue<Int>.limitPerUser + 1
         try await withThrowingTaskGroup(of: Response.self) { group in
             try await self.whilePoolIsBusy { end in

@@ -175,7 +175,7 @@ import Testing
         var ids: Set<Int> = []
         for _ in 0..<40 {
             ids.insert(try #require(try await fixture.send(.post, Paths.notifications).json["Id"]?.integer))
-            // Ids of the same moment are close to each other.
+            // Without the second between posts, the ids would be close to each other.
             fixture.clock.advance(by: 1)
         }
         #expect(ids.count == 40)

@@ -54,7 +54,8 @@ import Testing
         #expect(fixture.authenticator.samples == before)
     }
 
-    /// In an earlier version this hash preceded every sign-in, without a limit.
+    /// In an earlier version, new passwords were hashed before those of all sign-ins, without a
+    /// limit.
     @Test func hashesOfNewPasswordsAreLimited() async throws {
         let authenticator = try await ServerFixture().authenticator
         let alice = try #require(Username("alice"))
@@ -82,7 +83,8 @@ import Testing
     @Test(arguments: ["wrong password", "", "pass: wo\u{308}rd: 123", String(repeating: "x", count: 300)])
     func aWrongCurrentPasswordChangesNothing(current: String) async throws {
         let fixture = try await ServerFixture()
-        // Not 401: a client would then ask the user for the credentials again.
+        // The status is not 401, because a client would then ask the user for the credentials
+        // again.
         let response = try await self.change(fixture, from: current, to: "another password")
         try response.expectProblem(.forbidden, "Current is not the user's present password")
         #expect(response.fields[.wwwAuthenticate] == nil)

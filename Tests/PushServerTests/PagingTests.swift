@@ -46,7 +46,7 @@ import Testing
         let notification: String
     }
 
-    /// One server for all tests, because they only read.
+    /// All tests use this server, because they only read.
     private static let filled = Task.detached {
         let fixture = try await ServerFixture()
         var last = ""
@@ -63,8 +63,8 @@ import Testing
         for delivery in try await fixture.storage.lease(limit: 5) {
             try await fixture.storage.settle(delivery, as: .accepted(providerID: nil))
         }
-        // The server then has her password in its cache, like the other users'. It refuses some
-        // of many simultaneous first sign-ins.
+        // This request puts ada's password into the server's cache, which has the other users'
+        // already. Of many simultaneous first sign-ins, the server would refuse some.
         #expect(try await fixture.send(.get, Paths.users, user: "ada").status == .ok)
         // The first fetch appears in the lists of devices and deliveries; later fetches change
         // nothing.

@@ -77,7 +77,8 @@ import Testing
         Row(#"If-None-Match: "a""#, "If-Modified-Since: @0", get: .unchanged, delete: .failed),
         Row(#"If-None-Match: "b""#, "If-Modified-Since: @2000", get: .proceed, delete: .proceed),
         Row("If-None-Match:", "If-Modified-Since: @2000", get: .proceed, delete: .proceed),
-        // Together: first whether the request may run, then whether it must.
+        // Combinations: the first conditions decide whether the request may run, the others
+        // whether it is necessary.
         Row(#"If-Match: "a""#, #"If-None-Match: "a""#, get: .unchanged, delete: .failed),
         Row(#"If-Match: "b""#, #"If-None-Match: "a""#, get: .failed, delete: .failed),
         Row(#"If-Match: "a""#, #"If-None-Match: "b""#, get: .proceed, delete: .proceed),

@@ -76,7 +76,7 @@ import Testing
         #expect(self.identity.ignoredCount == (isTrusted ? 0 : 1))
     }
 
-    /// Mostly a reverse proxy with another address than the operator thinks.
+    /// Such a peer is mostly a reverse proxy whose address differs from what the operator thinks.
     @Test func aForwardedAddressOfAnUntrustedPeerIsCountedAndLoggedOnce() async throws {
         let fields = [("X-Forwarded-For", "192.0.2.9")]
         for peer in ["::1", "::1", "192.0.2.1", "10.1.2.3"] {

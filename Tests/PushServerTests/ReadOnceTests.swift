@@ -31,7 +31,7 @@ import Testing
         try await self.fixture.send(.post, "\(path)/taken", user: user)
     }
 
-    /// Does the service's work when leases end.
+    /// Ends the leases whose time is over, as a service of a running server does.
     private func endLeases() async throws {
         _ = try await self.fixture.storage.store.endLeases(now: self.fixture.clock.now, limit: 100)
     }

@@ -20,7 +20,7 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             defer { gate.signal() }
-            // One request more than may wait; its refusal is the first answer.
+            // The test sends one request more than may wait; its refusal is the first answer.
             for _ in 0..<101 {
                 group.addTask {
                     do {

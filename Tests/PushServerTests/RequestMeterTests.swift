@@ -50,7 +50,7 @@ import Testing
             store = fixture.storage.store as AnyObject
             #expect(server != nil && store != nil)
         }
-        // Work of the last request may still hold them for a moment.
+        // Work of the last request may still hold the server and the store for a moment.
         try await eventually { server == nil && store == nil }
     }
 

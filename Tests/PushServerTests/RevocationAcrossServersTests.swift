@@ -24,7 +24,8 @@ import Testing
 
     private let here: ServerFixture
     private let there: ServerFixture
-    /// Whether the other server takes part in exchanges.
+    /// Whether the other server exchanges data with the first one. If not, it acts as if it were
+    /// stopped.
     private let gate = Gate()
 
     private final class Gate: Sendable {
@@ -170,8 +171,8 @@ import Testing
             }
             try await group.waitForAll()
         }
-        // Longer than a running server needs to answer. A request that waited for more than the
-        // lease would fail.
+        // The changes waited for longer than a running server needs to answer. A request that
+        // waited for longer than the lease would fail.
         let waited = ContinuousClock.now - start
         #expect(waited > .milliseconds(500), "\(waited)")
         let expected: [[HTTPResponse.Status]] = [

@@ -11,8 +11,8 @@ import Testing
 
 @testable import PushServer
 
-/// A server without sockets on its own store, with four users: alice and bob are devices, paul
-/// publishes, ada administers. All have the same password.
+/// A server without sockets on its own store, with four users: alice and bob have the role
+/// `device`, paul is a publisher, and ada an administrator. All have the same password.
 struct ServerFixture: Sendable {
     /// The password has characters that are easily misread: colons, blanks, and a letter outside
     /// ASCII.
@@ -47,8 +47,8 @@ struct ServerFixture: Sendable {
     let setup = SetupCode()
     let traces: RequestTraces
 
-    /// `storage` makes a second server on the same store, without new users. Without
-    /// `parameters`, passwords are hashed as usual.
+    /// With `storage`, the fixture is a second server on the same store, without new users.
+    /// Without `parameters`, passwords are hashed as usual.
     init(
         settings: ServerSettings = .forTests,
         keyring: String? = nil,
@@ -90,8 +90,8 @@ struct ServerFixture: Sendable {
         let (lanes, history, setup) = (self.lanes, self.history, self.setup)
         let logger = Logger(label: "test") { _ in log }
         self.storage = storage
-        // All readers share one connection. A connection for each would be most of a fixture's
-        // cost.
+        // All readers share one connection: a connection for each would take most of the time to
+        // make a fixture.
         let reader = storage.reader
         self.reports = ReportReader(reader)
         self.lists = ListPool([reader])
@@ -166,7 +166,7 @@ struct ServerFixture: Sendable {
         )
     }
 
-    /// The routes of every server, for tables of tests.
+    /// The routes of every server, for the tables in tests.
     static let routes: [Route] = {
         guard let fixture = try? ServerFixture(on: StoreFixture()) else {
             preconditionFailure("a server starts on a new database")

@@ -68,7 +68,8 @@ import Testing
         }
     }
 
-    /// The servers know nothing of each other's guesses, so one server's guesses count for each.
+    /// The servers know nothing of each other's guesses, so each counts a guess as if all had got
+    /// one.
     @Test(arguments: [1, 2, 3, 10]) func guessesAtAllServersAreFewMoreInADayThanAtOne(count: Int) {
         self.servers.record(count)
         let limiter = SignInLimiter(servers: self.servers)

@@ -49,7 +49,8 @@ import Testing
         try response.expectProblem(.invalidMember, "Shared must be true or false")
     }
 
-    /// Hints are keyed with the id, and an id that a client chose can be guessed.
+    /// A registration's id is the key of its account hints, and an id that a client chose can be
+    /// guessed.
     @Test func aGuessableIDMustBeReplacedFirst() async throws {
         try await self.fixture.issue("my-phone", to: "alice")
         let body = #"{"Platform":"apns","Handle":"aabb","Shared":true}"#
@@ -74,15 +75,16 @@ import Testing
         let push = try #require(pushes.first)
         #expect(pushes.count == 1)
         #expect(push.accountHint == nil)
-        // He knows the id of her push, because the device that he named has seen it. He gets the
-        // answer for an unknown id.
+        // Bob knows the id of alice's push, because the device that he named has received it. He
+        // gets the same answer as for an unknown id.
         let path = Paths.notification(push.notification.rawValue)
         let answer = try await self.fixture.send(.get, path, user: "bob")
         try answer.expectProblem(.notFound)
         #expect(!answer.text.contains("for alice alone"))
         #expect(try await !self.fixture.send(.get, Paths.notifications, user: "bob").text.contains("for alice alone"))
         #expect(try await self.fixture.send(.get, path, user: "alice").text.contains("for alice alone"))
-        // Notifications for him reach the device that he named, with a hint that is not hers.
+        // Notifications for bob reach the device that he named, with a hint that differs from
+        // alice's.
         let toBob = "/api/notifications?to_tag=bob"
         _ = try await self.fixture.send(.post, toBob, user: "paul", body: #""for bob""#)
         let own = try #require(try await self.fixture.storage.lease().map(\.push).first)

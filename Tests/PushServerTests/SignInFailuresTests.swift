@@ -55,7 +55,7 @@ import Testing
         #expect(self.freeTries(1, 1) == 6)
         for wait in [1.0, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900] {
             let told = self.fail(1, 1)
-            // The delay doubles, or is half of that if one failure was forgiven meanwhile.
+            // The delay doubles, or stays half of that if one failure expired meanwhile.
             #expect(told == wait || told == wait / 2, "\(told ?? 0) for \(wait)")
             self.now += told ?? 0
             #expect(self.fail(1, 1) == nil, "after the wait there is a try")
@@ -353,7 +353,7 @@ import Testing
     mutating func knownAndStrangeAddressesAreRankedAndCountedDifferently(row: Row) throws {
         if row.isKnown { #expect(self.signIn(1, 7) == nil) }
         for _ in 0..<row.failures { #expect(self.fail(1, 7) == nil) }
-        // The account has one failure of a stranger less than makes an attack.
+        // The account's failures from unknown addresses are one fewer than an attack has.
         let strangers = SignInFailures.attack - 1 - (row.isKnown ? 0 : row.failures)
         for address in 0..<UInt64(strangers) { #expect(self.fail(1, 1000 + address) == nil) }
         let before = try self.probe(2, 7).rank

@@ -179,8 +179,8 @@ import Testing
         try self.verify(response, of: fixture, to: ("OPTIONS", "/"))
     }
 
-    /// A swallowed registration: the shorter list of components accepts the wrong answer, and the
-    /// longer one does not.
+    /// A proxy swallows a registration and returns the answer to another request. The shorter list
+    /// of signed components accepts this answer, and the longer one does not.
     @Test func anAnswerToAnotherRequestDoesNotPassForARegistration() async throws {
         let fixture = try await ServerFixture()
         let path = Paths.registration(try await fixture.requestRegistration())
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    /// The same request with a proxy's own credentials: all other signed values are equal.
+    /// A proxy repeats the request with its own credentials: all other signed values are equal.
     @Test func anAnswerForAnotherAccountDoesNotPassWithTheOwnAccount() async throws {
         let fixture = try await ServerFixture()
         let path = "\(Paths.notifications)/4711"
@@ -222,7 +222,8 @@ import Testing
         other.fields.remove(.account)
         other.fields.append(.account, try #require(account))
         #expect(throws: SignatureFailure.self) { try self.verify(other, of: fixture, coverage: .account) }
-        // If a proxy removes the field and asks for fewer components, the list reveals it.
+        // If a proxy removes the field and asks for fewer components, the components in the
+        // signature reveal it.
         #expect(throws: SignatureFailure.self) {
             try self.verify(other, of: fixture, coverage: .exchange)
         }
@@ -244,8 +245,8 @@ import Testing
         try self.verify(refused, of: fixture, to: ("POST", "/"), coverage: .account)
     }
 
-    /// A current client asks a server of the previous version, and a client of the previous
-    /// version asks this server.
+    /// Covers a current client with a server of the previous version, and a client of the previous
+    /// version with this server.
     @Test func aClientThatOffersTwoCoveragesGetsTheFirst() async throws {
         let fixture = try await ServerFixture()
         let either = ResponseVerifier.acceptSignature(coverage: .account, otherwise: .exchange)
@@ -291,8 +292,8 @@ import Testing
         try self.verify(refused, of: fixture, coverage: .account, nonce: "a \"b\"", now: .distantPast)
     }
 
-    /// The server refuses before it does anything. The client must be able to trust the answer,
-    /// and the server cannot sign this one.
+    /// The server refuses such a request before it does anything. It could not sign the answer as
+    /// the request demands, so the client could not trust the answer.
     @Test(arguments: [
         [("MyToken", "1"), ("Accept-Signature", "")], [("MyToken", "1"), ("Accept-Signature", "sig")],
         [("MyToken", "1"), ("Accept-Signature", "sig=(\"@method\")")],

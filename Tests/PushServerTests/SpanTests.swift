@@ -51,7 +51,7 @@ import Testing
         #expect(commit.parent == request.context.span && commit.kind == .client)
         let database = StoreKind.current.name == StoreKind.sqlite.name ? "sqlite" : "postgresql"
         #expect(commit.attributes == [.init("db.system.name", .text(database))])
-        // The delivery makes its spans under this one.
+        // Under this span the delivery makes the spans of its pushes.
         let id = try #require(response.fields[.location]?.split(separator: "/").last.flatMap { Int64($0) })
         let context = fixture.traces.trace(of: try #require(NotificationID(rawValue: id)))
         #expect(context == request.context)
@@ -66,7 +66,7 @@ import Testing
         #expect(self.recorder.take().isEmpty)
     }
 
-    /// Each text of a span is one of the server's own.
+    /// Each text in a span comes from the server, and none from the request.
     @Test func noSpanHasAnythingOfTheRequest() async throws {
         let fixture = try await self.makeFixture()
         let fields = [

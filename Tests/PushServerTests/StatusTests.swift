@@ -67,7 +67,8 @@ import Testing
         #expect(senders.contains([.string("fcm"), .bool(true)]), "\(senders)")
     }
 
-    /// A host that is no longer in `allowedHosts`, or a sandbox that was switched off.
+    /// For example, the lane's host is no longer in `allowedHosts`, or its sandbox was switched
+    /// off.
     @Test func aLaneThatItsPlatformHasNoLongerHasNoSender() async throws {
         let fixture = try await ServerFixture()
         let alice = try await fixture.storage.user("alice")

@@ -19,7 +19,7 @@ struct TestIssuer: Sendable {
     private let keys: SampleKeys
     let clock: ManualClock
 
-    /// `hasOwnKeys` makes new keys; all other issuers have the same, since making them takes long.
+    /// `hasOwnKeys` makes new keys. All other issuers share one set, since making keys takes long.
     init(_ clock: ManualClock, hasOwnKeys: Bool = false) throws {
         self.keys = try hasOwnKeys ? SampleKeys() : Self.keys.get()
         self.clock = clock

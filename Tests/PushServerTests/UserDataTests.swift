@@ -112,14 +112,14 @@ import Testing
         }
     }
 
-    /// A page has 50 notifications, and an app that the user has left comes after the first.
+    /// A page has 50 notifications. The server has another app, too, in which the user has none.
     @Test func theDocumentHasAllPagesOfAllApps() async throws {
         for number in 0..<120 { _ = try await self.fixture.post(#"{"Payload":\#(number)}"#, user: "alice") }
         let document = try JSONValue(reading: try await self.bytes("alice", apps: [Self.bank, .usual]))
         #expect(self.list(document, "Notifications").map { $0["Payload"]?.integer } == Array(0..<120))
     }
 
-    /// Of an administrator's actions on others the document has no name.
+    /// The document contains an administrator's actions on other users, but not their names.
     @Test func theDocumentOfAnAdministratorNamesNobodyElse() async throws {
         try await self.fill()
         let bytes = try await self.bytes("ada")
@@ -131,7 +131,7 @@ import Testing
         for foreign in ["alice", "bob"] { #expect(!text.contains("-\(foreign)") && !text.contains("\"\(foreign)\"")) }
     }
 
-    /// Another person had the name before.
+    /// The name belonged to another person's account before.
     @Test func theDocumentHasNothingOfAnEarlierAccountOfTheSameName() async throws {
         try await self.fill()
         let fixture = self.fixture

@@ -85,7 +85,8 @@ import Testing
     }
 
     @Test func aPasswordMayHaveColonsAndEmojiButNoControlCharacters() async throws {
-        // A colon, a letter outside ASCII, and control characters, which no client can send.
+        // The passwords have a colon, a letter outside ASCII, or control characters, which no
+        // client can send.
         #expect(try await self.add(#"{"Name":"carol","Password":"p:ß:🔐:pass"}"#).status == .created)
         #expect(try await self.signIn("carol", password: "p:ß:🔐:pass") == .ok)
         try await self.add(#"{"Name":"dave","Password":"pass\u0000word"}"#).expectProblem(.invalidMember, "Password")

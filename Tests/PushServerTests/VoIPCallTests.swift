@@ -71,7 +71,7 @@ import Testing
             .expectProblem(.invalidMember, "ExpiresIn must be 1 to 120 seconds")
     }
 
-    /// The queued pushes of the device would ring.
+    /// Otherwise notifications that are already queued for the device would ring as calls.
     @Test(arguments: [("apns", "voip", false), ("voip", "apns", false), ("voip", "voip", true), ("apns", "fcm", true)])
     func aDeviceKeepsItsPurpose(first: String, second: String, isAccepted: Bool) async throws {
         try await self.fixture.issue("one")

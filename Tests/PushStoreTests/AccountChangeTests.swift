@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// Changes of users, decided without a database.
+/// Decisions about changes of users, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct AccountChangeTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
     private static let hash = PasswordHash(phc: "new")
@@ -46,7 +46,8 @@ import Testing
         )
     }
 
-    /// A token on an old phone must not gain rights.
+    /// Sessions end when the user's rights grow, since a token on an old phone must not gain
+    /// rights.
     @Test(arguments: [
         (Role.device, Role?.some(.publisher), true), (.device, .device, false), (.publisher, .device, false),
         (.publisher, .admin, true), (.publisher, nil, false),
@@ -94,7 +95,8 @@ import Testing
     @Test func issuedTokenOfAnotherOwnerOrAnOlderOneIsRefused() {
         let stored = self.account(issued: self.issued(0).account)
         for token in [self.issued(1, owner: 2), self.issued(-1)] {
-            // The owner comes before the last administrator: the answer reveals nothing else.
+            // The token is checked before the check for the last administrator, so that the answer
+            // to a refused token reveals nothing else.
             let step = AccountChange(role: .device, issued: token).decide(stored, isLastAdministrator: true)
             #expect(step == .end(.missing))
         }

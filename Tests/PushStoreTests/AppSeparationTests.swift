@@ -53,8 +53,8 @@ import Testing
         #expect(Set(platforms) == [Self.own, Self.others])
     }
 
-    /// A user of both apps, one of each, and a tag that devices of both have. Pages hold one
-    /// device, or all.
+    /// There is a user of both apps and one user of each app, and devices of both apps have the
+    /// same tag. Each page of the fan-out has one device, or all devices.
     @Test(arguments: [1, 1000])
     func aNotificationReachesUsersAndDevicesOfItsAppOnly(page: Int) async throws {
         let both = try await self.addUser("both", of: [Self.bank, .usual])
@@ -129,7 +129,7 @@ import Testing
         #expect(page.entries.map(\.id.rawValue) == [2, 4, 6])
     }
 
-    /// More apps mean more rights, and a token on an old phone must not gain them.
+    /// Adding an app to a user adds rights, and a token on an old phone must not gain these.
     @Test(arguments: [
         (Role.device, ["default"], Role?.none, ["default", "bank"] as [String]?, true),
         (.device, [], nil, ["bank"], true),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// Codes and topics of devices, decided without a database.
+/// Decisions about confirmation codes and topics of devices, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct ConfirmationDecisionTests {
     private typealias Step = RegistrationStep<ConfirmOutcome>
 
@@ -90,7 +90,7 @@ import Testing
     ) throws {
         let handle = try self.scene.sealing.seal("x", in: .handle(1))
         let last = self.scene.code(pushedAt: self.scene.now - age, isUsed: isUsed)
-        // The claim may have ended since the store read the device's row.
+        // The device's row names no claim, or a claim that has ended since the store read the row.
         for claim in [nil, 7] as [Int64?] {
             let device = self.scene.device(lane: DecisionScene.lane, handle: handle, claim: claim)
             #expect(try self.confirm(code, of: last, device, claim: []).step == .end(outcome))

@@ -22,16 +22,18 @@ import Testing
 
     private let clock = Clock()
 
-    /// The time and kind of a change of the lease, which at first lasts until 4. Then whether a
-    /// term that began with the lease holds at a time, and whether a new term runs.
+    /// The lease lasts until second 4. The arguments: changes of the lease with their times, the
+    /// time of the check, whether a term from the lease's beginning is still valid then, and
+    /// whether a new term can begin.
     @Test(
         arguments: [
             ([], 3.9, true, true), ([], 4, false, false),
             ([(1, Step.extend(to: 5))], 4.9, true, true), ([(1, .extend(to: 5))], 5, false, false),
             ([(3.9, .extend(to: 8))], 7, true, true),
-            // After a gap, however short, requests that began before it are abandoned.
+            // After the lease had a gap, however short, requests that began before the gap are
+            // abandoned.
             ([(4, .extend(to: 8))], 7, false, true), ([(100, .extend(to: 104))], 101, false, true),
-            // A slow renewal does not shorten the lease.
+            // A renewal whose answer came late does not shorten the lease.
             ([(1, .extend(to: 3))], 3.9, true, true),
             ([(1, .end(isFinal: false))], 1, false, false),
             ([(1, .end(isFinal: false)), (2, .extend(to: 6))], 3, false, true),

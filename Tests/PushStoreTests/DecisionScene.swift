@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// Alice, who registers the handle `x`, and the facts that a store would read.
+/// The user alice, who registers the handle `x`, and the facts that a store would read for this.
 struct DecisionScene {
     struct Unexpected: Error, CustomStringConvertible {
         let description: String
@@ -123,7 +123,8 @@ struct DecisionScene {
         return facts
     }
 
-    /// Answers the questions of a decision, as a store does; returns its end and the questions.
+    /// Answers the questions of a decision, as a store does. Returns the decision's result and its
+    /// questions.
     func follow<Outcome>(
         _ all: RegistrationFacts,
         _ decide: (RegistrationFacts) throws -> RegistrationStep<Outcome>

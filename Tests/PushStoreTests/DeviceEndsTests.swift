@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// Devices that end with a session or an app, decided without a database.
+/// Decisions about which devices end with a session or an app, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct DeviceEndsTests {
     private func device(_ number: Int64, app: AppName? = nil, isClaim: Bool = false) -> EndingDevice {
         EndingDevice(number: number, id: "d-\(number)", app: app, isClaim: isClaim)
@@ -25,7 +25,7 @@ import Testing
         #expect(DeviceEnds(ofSessions: [], by: nil).isEmpty)
     }
 
-    /// A retired claim would be a tombstone that nobody asks for.
+    /// Claims are deleted, since no client asks about a claim that has ended.
     @Test func leavingAnAppRetiresItsDevicesAndDeletesItsClaims() throws {
         let (bank, shop) = (try #require(AppName("bank")), try #require(AppName("shop")))
         let devices = [

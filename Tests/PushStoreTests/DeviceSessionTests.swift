@@ -131,7 +131,7 @@ import Testing
         #expect(try await self.register("bobs", handle: "bobs", of: bob, with: bobs) == .registered(moved: 0))
         let hash = PasswordHash(phc: "new")
         if isByAdministrator {
-            // If the role rises at the same time, that ends the sessions first.
+            // A higher role in the same change also ends sessions, and does so first.
             let outcome = try await self.store.changeUser(
                 self.alice.name,
                 role: .admin,
@@ -150,7 +150,7 @@ import Testing
         #expect(try await self.devices(of: bob) == ["bobs"])
     }
 
-    /// No user has decided to remove the device: its user signs in there again.
+    /// Nobody has decided to remove the device, and its user will sign in there again.
     @Test func deviceStaysIfItsSessionEndsWithoutASignOut() async throws {
         let short = try await self.addSession(lifetime: 10)
         #expect(try await self.register("phone", handle: "a", with: short) == .registered(moved: 0))

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// Due pushes and the interval between two pushes to one device, decided without a database.
+/// Decisions about due pushes and the interval between two pushes to one device, tested without a
+/// database.
 @Suite(.timeLimit(.minutes(5))) struct DueDeliveryTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
@@ -76,7 +77,7 @@ import Testing
         #expect(self.decision(delivery) == .settle(.cancelled, reason: PushReason.noDevice))
     }
 
-    /// Without other processes, nobody else can have the key.
+    /// If no other process uses the database, no other process can have the key.
     @Test(arguments: [true, false]) func missingKeyIsAwaitedIfOthersMayHaveIt(othersHaveKeys: Bool) {
         let error = VaultError.keyMissing(4)
         for delivery in [self.delivery(handle: .failure(error)), self.delivery(alert: .failure(error))] {

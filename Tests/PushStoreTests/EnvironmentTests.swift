@@ -88,8 +88,8 @@ import Testing
         #expect(try await self.move(from: Self.production, to: Self.sandbox, handle: "bb"))
     }
 
-    /// The environment that a client states counts until the device was moved. From then on the
-    /// handle decides.
+    /// The store uses the environment that a client states until it has moved the device. From
+    /// then on, it uses the client's environment only for a new handle.
     @Test(arguments: [
         // The device was moved to the sandbox. The client repeats production, or states the
         // sandbox.

@@ -120,7 +120,7 @@ import Testing
         #expect(events.first?.reason == "dismissed by the user")
     }
 
-    /// Ends of pushes that no lane causes.
+    /// Changes, other than the outcome of sending, that end a push.
     @Test(arguments: ["dismissal", "recall", "unregistration", "deletion of the user", "retirement"])
     func aPushInTheQueueThatIsNoLongerNeededIsCancelled(cause: String) async throws {
         try await self.fixture.post(1, from: self.paul, to: "username:alice")
@@ -260,7 +260,7 @@ import Testing
         fixture.clock.advance(by: 100)
         _ = try await store.deleteExpired(now: fixture.now, page: 100)
         let events = try await fixture.reader.events(after: nil, ofSender: nil, limit: 100).events
-        // The fourth push was in flight when its notification expired.
+        // The fourth push was being sent when its notification expired.
         #expect(events.map(\.kind) == (kind == .expired ? [kind, kind] : [kind]))
     }
 

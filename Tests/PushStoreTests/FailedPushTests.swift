@@ -52,7 +52,7 @@ import Testing
         #expect((push.state, push.lane, push.updatedAt) == (.failed, Lane(Platform("apns")), self.fixture.now))
     }
 
-    /// `doctor` reads them while a server runs.
+    /// `doctor` reads the tallies while a server runs.
     @Test func anInspectionHasTheTalliesOfTheLanes() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "a1")
         try await self.fail(1...2)
@@ -85,7 +85,7 @@ import Testing
         #expect(pages == whole)
     }
 
-    /// No events are kept here.
+    /// Events are not configured, so this does not depend on them.
     @Test func aFailedPushIsListedUntilItsNotificationIsDeleted() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "a1")
         try await self.fail(1...1, expiresIn: 600)
@@ -153,7 +153,7 @@ import Testing
         #expect(try await self.fixture.reader.deviceEntry(requested)?.state == .requested)
         let device = try await self.fixture.addDevice(of: self.alice, handle: "a1")
         #expect(try await self.fixture.reader.deviceEntry(device)?.username == self.alice.name)
-        // The same handle again ends the registration before.
+        // Registering the same handle again ends the earlier registration.
         try await self.fixture.addDevice(of: self.alice, handle: "a1")
         guard case .retired(_, let reason)? = try await self.fixture.reader.deviceEntry(device)?.state else {
             Issue.record("the device is not retired")

@@ -80,7 +80,7 @@ import Testing
         return leased.map(\.push)
     }
 
-    /// Returns the code of the only due push.
+    /// Returns the code in the only due push.
     private func pushedCode(to handle: String) async throws -> String {
         let pushes = try await self.pushes()
         #expect(pushes.map(\.handle) == [handle])
@@ -217,7 +217,7 @@ import Testing
     @Test func aConfirmedHandleStaysConfirmed() async throws {
         try await self.hold("b", "x", of: self.bob)
         #expect(try await self.register("b", "x", of: self.bob) == .registered(moved: 0))
-        // The rule also holds under another id of the same user.
+        // The user can register the confirmed handle again, also under another id.
         #expect(try await self.register("c", "x", of: self.bob) == .registered(moved: 0))
         #expect(try await self.pushes().isEmpty)
         #expect(try await self.reader.devices(ofUser: self.bob.id).map(\.id.description) == ["c"])
@@ -269,7 +269,7 @@ import Testing
         #expect(outcome == (isGood ? .registered(moved: 0) : .refused))
     }
 
-    /// The code has no payload, so it can be neither recalled nor fetched.
+    /// The notification of a code has no payload, so it can be neither recalled nor fetched.
     @Test func codeCannotBeFetchedOrRecalled() async throws {
         _ = try await self.register("b", "x", of: self.bob, confirmation: 77)
         let code = try await self.pushedCode(to: "x")
@@ -333,7 +333,7 @@ import Testing
             #expect(try await self.register("b", "x\(number)", of: self.bob) == .unconfirmed(hasWork: true))
         }
         #expect(try await self.register("b", "more", of: self.bob) == .tooManyClaims(until: start + 3600))
-        // A claim that existed before may be repeated, and other users have their own claims.
+        // At the limit, the user may repeat an existing claim, and other users may make claims.
         #expect(try await self.register("b", "x7", of: self.bob) == .unconfirmed(hasWork: true))
         #expect(try await self.register("a", "more", of: self.alice) == .unconfirmed(hasWork: true))
         self.fixture.clock.advance(by: 3600)

@@ -4,8 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// A device registers an address at another provider. Its pushes follow it, no provider gets
-/// another's handle, and every lane's tally is correct.
+/// A device registers an address at another provider. Its queued pushes move to that provider's
+/// lane, no provider gets a handle of another provider, and the counts of each lane are correct.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct LaneChangeTests {
     private let fixture: StoreFixture
     private let alice: User

@@ -138,7 +138,7 @@ import Testing
 
     // MARK: Recall
 
-    /// The recall notes recipients one by one, or together.
+    /// The store records a recall in each recipient's row, or once for all recipients.
     @Test(arguments: [1000, 0]) func aRecallReachesEachRecipientOverPages(recallPage: Int) async throws {
         let bob = try await self.fixture.addUser("bob")
         for number in Int64(1)...5 {
@@ -148,7 +148,8 @@ import Testing
         let all = try await self.page()
         for number in [Int64(2), 4, 1] { try await self.recall(number, page: recallPage) }
         try await self.fixture.post(6, from: self.alice, to: "username:alice")
-        // One reader has read the first pages before, one has read all, and one begins now.
+        // Of three readers, the first has read some pages before the recall, the second has read
+        // all, and the third begins now.
         #expect(try await self.collect(from: first.end, limit: 2) == [3, 5, -2, -4, -1, 6])
         #expect(try await self.collect(from: all.end, limit: 2) == [-2, -4, -1, 6])
         // A reader who begins now learns only of notifications that disappeared after the first

@@ -3,19 +3,20 @@ import PushCore
 import PushStore
 import Testing
 
-/// Tests when a look is due, and how changes are merged.
+/// Tests when a look (a push that tells a device to sync) is due, and how changes are merged.
 struct LookOrderTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 
-    /// The seconds until the look is due; `nil`: none is made.
+    /// The last argument is the seconds until the look is due, or `nil` if the change makes no
+    /// look.
     @Test(
         arguments: [
             (10, nil, false, false, 2.0), (1, nil, false, false, 0.2), (1200, nil, false, false, 2),
-            // A waiting look tells of this change, too.
+            // A look that is already waiting also covers this change.
             (10, 5.0, true, false, nil), (10, -100, true, false, nil),
-            // The last look was sent.
+            // The last look was sent, so the next one waits for the interval.
             (10, -3, false, false, 7), (10, -9.5, false, false, 2), (1, -0.5, false, false, 0.5),
-            // Urgent ones go at once, but for one that is due within a second.
+            // Urgent looks are due at once, unless a waiting look is due within a second anyway.
             (10, nil, false, true, 0), (10, 5, true, true, 0), (10, 0.5, true, true, nil),
             (10, -0.25, false, true, 0.75),
             (10, -3, false, true, 0),

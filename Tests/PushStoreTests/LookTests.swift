@@ -77,7 +77,8 @@ import Testing
         (expected.enqueued, expected.accepted) = (1, 1)
         #expect(try await self.tally() == expected)
         #expect(try await self.fixture.reader.tallies().count == 1)
-        // A notification that follows waits for no interval, and a later look replaces none.
+        // After a look, a notification is pushed without waiting for the interval, and a later
+        // look does not replace the notification.
         try await self.fixture.post(1, from: self.alice, to: "username:alice", platforms: ["apns"])
         #expect(try await self.look())
         let leased = try await self.fixture.lease(interval: .seconds(1200))
@@ -127,7 +128,7 @@ import Testing
         #expect(try await self.fixture.reader.times(of: try #require(last)) != nil)
     }
 
-    /// A stream that nobody reads would otherwise fill the database.
+    /// Otherwise looks for an event stream that nobody reads would fill the database.
     @Test func aLookThatIsNeverSettledIsDeletedSoonAfterTheNext() async throws {
         try await self.fixture.addDevice(of: self.alice, handle: "one")
         var ids: [NotificationID] = []
@@ -164,7 +165,7 @@ import Testing
             try await self.store.cancelLooks(of: [sync], now: self.fixture.now)
         }
         try await self.look()
-        // A list from before the change tells nothing of it.
+        // A list that the device fetched before the change does not contain the change.
         try await sync(0)
         #expect(try await self.tally()?.pending == 1)
         try await sync(change)
@@ -179,7 +180,7 @@ import Testing
         let push = try #require(try await self.lease().first)
         #expect(push.push.priority == .high)
         try await self.fixture.settle(push, as: .accepted(providerID: nil))
-        // A storm of recalls costs one push a second.
+        // Many recalls in a row make one push a second.
         for _ in 0..<10 { try await self.look(isUrgent: true) }
         #expect(try await self.due() == 1)
         #expect(try await self.tally()?.enqueued == 3)
@@ -216,7 +217,7 @@ import Testing
         #expect(self.book.take().orders == [LookOrder(user: self.alice.id)])
     }
 
-    /// A request may repeat ids, also after a lost answer.
+    /// A request may contain an id twice, and a client may repeat the request after a lost answer.
     @Test func onlyNotificationsThatWereUnreadChange() async throws {
         for number in [1, 2] as [Int64] {
             try await self.fixture.post(number, from: self.alice, to: "username:alice")

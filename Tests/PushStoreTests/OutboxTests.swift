@@ -79,7 +79,8 @@ import Testing
         let leased = try #require(try await self.lease().first)
         fixture.clock.advance(by: 5)
         try await fixture.settle(leased, as: .retried(at: fixture.now + 600, reason: "busy"))
-        // Any number of pushes that are due before do not hide it.
+        // The store finds the oldest push, however many pushes with an earlier due time precede
+        // it.
         for number in 2...Int64(OldestPush.maximumExamined) + 8 {
             fixture.clock.advance(by: 0.1)
             try await fixture.post(number, from: alice, to: "username:alice")
@@ -94,7 +95,7 @@ import Testing
         #expect(abs(age - 5.1) < 0.01)
     }
 
-    /// Such a push waits for its device, and not for a provider.
+    /// A parked push waits for its device, and not for a provider.
     @Test func oldestPushIgnoresParkedPushes() async throws {
         try await self.fill()
         let leased = try #require(try await self.lease().first)

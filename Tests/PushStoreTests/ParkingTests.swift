@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Parked pushes, which wait until their device comes or something happens to it.
+/// Parked pushes, which wait until their device connects, moves or is deleted.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct ParkingTests {
     private let fixture: StoreFixture
     private let alice: User
@@ -36,7 +36,8 @@ import Testing
         #expect(try await self.fixture.lease("stream").count == 5)
     }
 
-    /// An action of the user gives a notification a newer change, and never an older one.
+    /// An action of the user gives a notification a higher change number, so a search from a lower
+    /// one still finds its push.
     @Test func parkedPushOfAReadNotificationIsFound() async throws {
         for number: Int64 in 1...2 { try await self.fixture.post(number, from: self.alice, to: "username:alice") }
         let id = try #require(NotificationID(rawValue: 1))
@@ -44,7 +45,7 @@ import Testing
         #expect(try await self.wake(self.device) == 2)
     }
 
-    /// The device's user may have become a recipient before the device last came.
+    /// The device's user may have become a recipient before the device last connected.
     @Test func parkedPushToADeviceOfALaterPageIsFound() async throws {
         let other = try await self.fixture.addDevice(of: self.alice, platform: "stream", handle: "two")
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 1)

@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Hashes that replace another, or stand in for a missing one.
+/// Password hashes that replace another hash of the same password, or are checked in place of a
+/// missing user's.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct PasswordStoreTests {
     private let fixture: StoreFixture
 

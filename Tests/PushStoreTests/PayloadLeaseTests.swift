@@ -75,7 +75,7 @@ import Testing
         #expect(found.leasedUntil == end, "the first fetch decides")
         #expect(found.fetchedAt == end - 60)
         self.fixture.clock.advance(by: 0.001)
-        // The lease is over even before the store has ended it.
+        // After its time, the lease is over even if the store has not processed its end yet.
         #expect(try await self.fetch() == nil)
         #expect(try await self.lease() == .refused)
     }
@@ -152,7 +152,7 @@ import Testing
         case taken, over, dismissed, recalled, userDeleted
     }
 
-    /// The store erases the payload with its last lease, however that ends.
+    /// The store erases the payload when the last recipient's lease ends, whatever ends the lease.
     @Test(arguments: End.allCases) func payloadIsErasedWithTheLastLease(end: End) async throws {
         try await self.postToBoth()
         let sealed = try #require(try await self.fetch()?.sealedPayload)
@@ -228,8 +228,8 @@ import Testing
 
     // MARK: Pushes
 
-    /// The device that fetched may not have received the payload, so the other device may still
-    /// need it.
+    /// The answer to the device that fetched the payload may be lost, so the user's other device
+    /// may still need its push.
     @Test func otherDevicesArePushedUntilThePayloadIsTaken() async throws {
         for number in 0..<3 { try await self.fixture.addDevice(of: self.alice, handle: "h-\(number)") }
         try await self.postToAlice()

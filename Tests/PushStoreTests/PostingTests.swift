@@ -4,11 +4,11 @@ import Testing
 
 @testable import PushStore
 
-/// Posts, decided without a database.
+/// Decisions about posts, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct PostingTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
-    /// Facts that record each question.
+    /// Facts that record for which of them the decision asked.
     private struct Facts: PostFacts {
         var requests: [Data: StoredRequest] = [:]
         var usage = Usage()
@@ -123,7 +123,7 @@ import Testing
         facts.usage = usage
         #expect(try self.decide(&posting, &facts).isEmpty == (excess != nil))
         #expect(posting.outcomes == [excess.map { .tooMuch($0) } ?? .stored(Reach(recipients: 1, pushes: 0))])
-        // A refused post reads no user.
+        // A post that is refused for its sender's limits reads no recipient.
         #expect(facts.questions.contains("user") == (excess == nil))
     }
 

@@ -81,7 +81,7 @@ import Testing
         }
         var handles: [String] = []
         while let probe = try await self.probe(avoiding: known, suspect) { handles.append(probe.push.handle) }
-        // Among avoided pushes, only age counts.
+        // Among pushes that the search for a probe avoids, the oldest comes first.
         #expect(handles == ["n", "s", "k"])
     }
 

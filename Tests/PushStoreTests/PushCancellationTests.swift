@@ -102,7 +102,7 @@ import Testing
 
     // MARK: Collapse keys
 
-    /// Notifications keep the order of their arrival, whatever the clock says.
+    /// Notifications keep the order of their arrival even if the clock is set back.
     @Test func clockSetBackDoesNotChangeTheOrderOfPushes() async throws {
         try await self.post(1, collapseID: "inbox")
         fixture.clock.advance(by: -600)
@@ -203,7 +203,7 @@ import Testing
     @Test func latestPushOfAnIntervalIsSentAtItsEnd() async throws {
         try await self.post(1)
         let first = try #require(try await fixture.lease(interval: Self.pace).first)
-        // The interval also holds while the first push is in flight.
+        // The interval also holds while the first push is being sent.
         try await self.post(2)
         #expect(try await self.claimed(interval: Self.pace).isEmpty)
         try await fixture.settle(first, as: .accepted(providerID: nil))

@@ -50,7 +50,7 @@ import Testing
             users.append(try await self.fixture.addUser("user\(number)"))
             try await self.fixture.addDevice(of: users[number], handle: "d-\(number)", tags: ["news"])
         }
-        // The first user's second device is found late.
+        // The fan-out finds the first user's second device on a later page.
         try await self.fixture.addDevice(of: users[0], handle: "d-again", tags: ["news"])
         try await self.fixture.post(1, from: self.alice, to: "news", isReadOnce: true, page: 3)
         let id = try self.id(1)

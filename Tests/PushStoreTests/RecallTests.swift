@@ -23,8 +23,8 @@ import Testing
     @Test func nothingOfARecalledBroadcastIsSentAnyMore() async throws {
         try await self.fixture.post(1, from: self.alice, to: "username:alice", page: 4)
         #expect(try await self.recall())
-        // Neither the remaining audience nor queued pushes that are not cancelled yet get the
-        // notification.
+        // The fan-out adds no more recipients, and queued pushes that are not cancelled yet are
+        // not sent.
         #expect(try await self.fixture.store.expandFanout(page: 4, now: self.fixture.now) == nil)
         #expect(try await self.fixture.lease() == [])
         let tally = try #require(try await self.fixture.reader.tallies()["apns"])

@@ -4,7 +4,8 @@ import Testing
 
 @testable import PushStore
 
-/// Dismissals, marks, recalls and read-once payloads, decided without a database.
+/// Decisions about dismissals, read marks, recalls and read-once payloads, tested without a
+/// database.
 @Suite(.timeLimit(.minutes(5))) struct RecipientStateTests {
     private static let now = Date(timeIntervalSince1970: 1_000_000)
 
@@ -60,7 +61,7 @@ import Testing
     @Test func readOncePayloadIsTakenAfterItsFetch() {
         #expect(self.state(isReadOnce: true).taking == .notFetched)
         #expect(self.state(isReadOnce: true, isFetched: true, leasedFor: 60).taking == .taken)
-        // The lease has ended, but cleanup has not seen it yet.
+        // The lease has expired, but cleanup has not processed its end yet.
         #expect(self.state(isReadOnce: true, isFetched: true, leasedFor: -60).taking == .taken)
         #expect(
             self.state(isReadOnce: true, hasPayload: false, isDismissed: true, isFetched: true).taking == .takenBefore

@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushStore
 
-/// Registrations and claims of handles, decided without a database.
+/// Decisions about registrations and claims of handles, tested without a database.
 @Suite(.timeLimit(.minutes(5))) struct RegistrationDecisionTests {
     private typealias Step = RegistrationStep<RegisterOutcome>
 
@@ -14,7 +14,8 @@ import Testing
         self.scene = try DecisionScene()
     }
 
-    /// Registers the handle `x`; a notification makes it a handle that can be guessed.
+    /// Registers the handle `x`. If there is a notification for a code, `x` is a handle that can
+    /// be guessed.
     private func register(
         _ facts: RegistrationFacts,
         lane: Lane = DecisionScene.lane,
@@ -65,8 +66,8 @@ import Testing
         #expect(asked == [.device(self.scene.id, holders: search), .holders(search)])
     }
 
-    /// The order of the refusals is also the order of the reads: a refused caller makes the store
-    /// read no more.
+    /// The store reads facts in the order of the possible refusals, and reads no further facts for
+    /// a caller whom it has refused.
     @Test(arguments: [
         (false, nil, RegisterOutcome.signedOut, 1),
         (true, nil, .gone(reason: "the registration id was not issued to this user"), 2),
@@ -90,7 +91,8 @@ import Testing
         _ = try self.plan(self.register(known, within: 5).step)
     }
 
-    /// A registration that replaces the user's own device leaves their number as it is.
+    /// A registration that replaces another device of the user does not change the user's number
+    /// of devices.
     @Test func replacedDeviceIsNotCounted() throws {
         let own = self.scene.device(2, lane: DecisionScene.lane)
         let facts = self.scene.facts(device: self.scene.device(), holders: [own], deviceCount: 4)
@@ -165,7 +167,7 @@ import Testing
 
     // MARK: Claims
 
-    /// The duration of a claim reveals nothing about other users.
+    /// A claim must not read other users' rows, so that its duration reveals nothing about them.
     @Test(arguments: [nil, -10, -100, -4000] as [TimeInterval?], [true, false])
     func claimReadsNoRowsOfOtherUsers(pushed: TimeInterval?, isRegistered: Bool) throws {
         let device = self.scene.device(lane: isRegistered ? DecisionScene.lane : nil)
@@ -209,7 +211,7 @@ import Testing
         #expect(plan.record?.action == .claimDevice)
     }
 
-    /// A code that cannot register the handle any more is replaced at once, or after a minute.
+    /// A code that can no longer register the handle is replaced at once, or after a minute.
     @Test func spentCodeIsReplaced() throws {
         let spent = [
             self.scene.code(pushedAt: self.scene.now, isUsed: true),
@@ -232,7 +234,8 @@ import Testing
         #expect(plan.ended == ended)
     }
 
-    /// A repeated claim of one handle is not another handle.
+    /// The limit counts different handles: a repeated claim of the same handle does not count
+    /// again.
     @Test func handlesOfAnHourAreLimited() throws {
         let (device, oldest) = (self.scene.device(), self.scene.now - 600)
         let new = self.scene.facts(device: device, isHeld: false, pushAtLimit: [oldest])

@@ -4,7 +4,7 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Users who get end-to-end payloads only: nothing is stored in clear for them.
+/// Users who may get only end-to-end encrypted payloads: the store refuses others for them.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct RequiredEncryptionTests {
     private let fixture: StoreFixture
     private let paul: User
@@ -52,7 +52,7 @@ import Testing
         let later = self.fixture.now + 60
         #expect(try await self.fixture.post(3, from: self.paul, to: "username:alice", sendAt: later) == refused)
         #expect(try await self.fixture.post(4, from: self.paul, to: "username:alice", isReadOnce: true) == refused)
-        // A user may not avoid it for its own payloads either.
+        // The requirement also holds for notifications that a user posts to themselves.
         #expect(try await self.fixture.post(5, from: self.alice, to: "username:alice") == refused)
         for number in 1...5 {
             let id = try #require(NotificationID(rawValue: Int64(number)))
@@ -69,7 +69,7 @@ import Testing
         )
     }
 
-    /// `page` is 1 for a broadcast that the fan-out continues.
+    /// With a `page` of 1, the fan-out must continue the broadcast on further pages.
     @Test(arguments: [nil, 1], ["news", "news && username:alice || username:bob && news", "!beta", "topic:x || news"])
     func aClearPayloadForATagLeavesTheUserOut(page: Int?, expression: String) async throws {
         try await self.fixture.post(1, from: self.paul, to: expression, page: page)
@@ -107,7 +107,7 @@ import Testing
         #expect(try await self.handles() == ["alice", "bob", "bob"])
     }
 
-    /// It has a constant text.
+    /// A test push is allowed without encryption, since its text is constant.
     @Test func aTestOfADeviceReachesIt() async throws {
         let device = try #require(try await self.fixture.reader.devices(ofUser: self.alice.id).first)
         let id = try #require(NotificationID(rawValue: 1))

@@ -107,7 +107,8 @@ import Testing
         #expect(try await self.register("two", "bb", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("three", "cc", within: bounds) == .tooMany)
         #expect(try await self.register("two", "cc", within: bounds) == .registered(moved: 0))
-        // The registration replaces the one that had the handle.
+        // The new registration replaces the user's registration that had the handle, so the number
+        // of devices stays the same.
         #expect(try await self.register("three", "cc", within: bounds) == .registered(moved: 0))
         #expect(try await self.register("four", "dd", within: bounds) == .tooMany)
         #expect(try await fixture.store.unregister(#require(RegistrationID("one")), ofUser: alice.id))

@@ -2,7 +2,8 @@ import Foundation
 import PushTesting
 import Testing
 
-/// The two stores share no text and no number: these are in `PushStore`.
+/// Texts and numbers that both stores need are in `PushStore`, and not in the sources of both
+/// stores.
 @Suite(.timeLimit(.minutes(5))) struct StoreDuplicationTests {
     @Test func noTextStandsInBothStores() throws {
         let texts = try Self.inBoth { Self.texts(in: $0) }
@@ -31,7 +32,7 @@ import Testing
 
     private static func inBoth(_ find: (String) -> [String]) throws -> [String] {
         let found = try ["Sources/PushSQLite", "Sources/PushPostgreSQL"].map { folder in
-            // Fewer files would mean that the test does not find them any more.
+            // With fewer files, the test would no longer find the sources.
             let files = try Repository.files(under: folder, ending: ".swift")
             #expect(files.count > 50)
             return Set(files.flatMap { find($0.text.replacing(/(?m)^\s*\/\/.*$/, with: "")) })

@@ -51,7 +51,8 @@ import Testing
         #expect(try await self.fixture.lease("stream").map(\.push.handle) == ["one"])
     }
 
-    /// Otherwise the store would lease each push, find it undeliverable, and write it again.
+    /// The push is not due before, since the server would lease it, find it undeliverable, and
+    /// write it again.
     @Test func pushToADeviceThatIsAwayIsDueWhenItConnects() async throws {
         var options = StoreOptions()
         options.streamLanes = ["stream"]
@@ -77,7 +78,7 @@ import Testing
         await store.close()
     }
 
-    /// The sender tried the push before the device came, and settles it after that.
+    /// The lane tried the push before the device connected, and settles it after that.
     @Test func pushThatFoundItsDeviceAwayIsDueWhenItConnects() async throws {
         try await self.post(1, as: .away(reason: "no event stream is open"))
         #expect(try await self.claimed() == [])

@@ -72,7 +72,8 @@ import Testing
         let tokens = [try await self.addSession().token, try await self.addToken()]
         for (_, bytes) in try self.fixture.store.bytesAtRest() {
             for token in tokens {
-                // The search is for more than the prefix, which the database contains.
+                // The test searches for more than the token's prefix, since the database may
+                // contain the prefix.
                 let secret = token.text.exposed.dropFirst(token.prefix.description.utf8.count - 4)
                 #expect(bytes.range(of: Data(secret.utf8)) == nil)
             }

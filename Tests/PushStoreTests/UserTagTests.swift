@@ -4,7 +4,8 @@ import PushStore
 import PushTesting
 import Testing
 
-/// Tags of users. They apply to all of a user's devices, and to reading.
+/// Tags that are given to users. A notification to such a tag is pushed to all of the user's
+/// devices, and the user may read it.
 @Suite(.eachStore, .timeLimit(.minutes(5))) struct UserTagTests {
     private let fixture: StoreFixture
     private var store: any Store { self.fixture.store }

@@ -23,8 +23,8 @@ package final class ChildProcess: Sendable {
     private let output: Int32
     private let errors: Int32
 
-    /// Starts the command in `folder`, with only that environment, and gives it `input` to read.
-    /// `descriptors` are numbered from 3 in the child.
+    /// Starts the command in `folder`, with only the variables of `environment`, and gives it
+    /// `input` to read. In the child, `descriptors` have the numbers from 3 on.
     package init(
         _ executable: String,
         _ arguments: [String],
@@ -44,7 +44,8 @@ package final class ChildProcess: Sendable {
         for (number, pair) in pairs.enumerated() {
             posix_spawn_file_actions_adddup2(&actions, pair.theirs, Int32(number))
         }
-        // Copies them first: one of them may have the number that another will get.
+        // The descriptors are copied first, because one may have the number that another gets in
+        // the child.
         let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, Int32(3 + descriptors.count)) }
         defer { for copy in copies { close(copy) } }
         for (number, copy) in copies.enumerated() {
@@ -53,8 +54,8 @@ package final class ChildProcess: Sendable {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // The threads of tasks block nearly all signals. A command that inherits that mask cannot
-        // be ended.
+        // The threads of tasks block nearly all signals. A command that inherited their mask could
+        // not be ended by a signal.
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
@@ -76,14 +77,14 @@ package final class ChildProcess: Sendable {
         self.killUnlessEnded()
     }
 
-    /// Reads the standard error until it contains `text`. Returns the text so far if it ends
-    /// before.
+    /// Reads the standard error until it contains `text`. If the stream ends first, returns what
+    /// has been read.
     package func errors(until text: String) async -> String {
         await self.untilCancelled { await Self.readUntil(text, from: self.errors) }
     }
 
-    /// Reads the standard output until it contains `text`. Returns the text so far if it ends
-    /// before.
+    /// Reads the standard output until it contains `text`. If the stream ends first, returns what
+    /// has been read.
     package func output(until text: String) async -> String {
         await self.untilCancelled { await Self.readUntil(text, from: self.output) }
     }
@@ -95,8 +96,8 @@ package final class ChildProcess: Sendable {
     /// Waits for the end of the process. Call it only once.
     package func end() async -> Ended {
         await self.untilCancelled {
-            // Reads both at the same time: the process may write more of either than fits in the
-            // buffer.
+            // Output and errors are read at the same time, because the process may write more to
+            // either than fits in its buffer.
             async let text = Self.blocking { [output] in Self.readAll(output) }
             async let reports = Self.blocking { [errors] in Self.readAll(errors) }
             let (output, errors) = await (text, reports)
@@ -108,7 +109,8 @@ package final class ChildProcess: Sendable {
 
     // MARK: - Private
 
-    /// Options of the thread sanitizer for commands, which are built with it if this process is.
+    /// The thread sanitizer's options for commands: if this process is built with the sanitizer,
+    /// so are they.
     private static let sanitizing = ProcessInfo.processInfo.environment.filter { $0.key == "TSAN_OPTIONS" }
 
     private func untilCancelled<Value: Sendable>(_ body: () async -> Value) async -> Value {
@@ -174,7 +176,7 @@ package final class ChildProcess: Sendable {
         return text
     }
 
-    /// Runs off the threads of tasks, which the test's own servers need.
+    /// Runs `body` on a thread other than those of tasks, which the test's own servers need.
     private static func blocking<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { continuation.resume(returning: body()) }

@@ -5,8 +5,8 @@ package import Reactor
 package enum ClientSocket {
     /// Connects to a server on this machine. The caller closes the returned descriptor.
     ///
-    /// TCP always connects to 127.0.0.1. `prepare` may set options of the
-    /// socket before.
+    /// TCP always connects to 127.0.0.1. `prepare` may set options of the socket before it
+    /// connects.
     package static func connect(
         to address: SocketAddress,
         prepare: (Int32) throws -> Void = { _ in }

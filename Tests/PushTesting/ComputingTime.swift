@@ -2,12 +2,13 @@ internal import Glibc
 
 /// The time for which a thread computes, independent of other load on the machine.
 package enum ComputingTime {
-    /// Returns whether reading `count` units takes at most 5 ms, or no more than its proportional
-    /// share of the time for a quarter of them.
+    /// Returns whether the time to read `count` units is at most 5 ms, or in proportion to the
+    /// time for a quarter of the units.
     ///
-    /// A quadratic reader takes sixteen times as long for all of them. Tests run without
-    /// optimisation, so 5 ms alone would measure the machine. A disturbance of one measurement is
-    /// gone in a later one, where a quadratic reader is as slow as before.
+    /// A quadratic reader takes sixteen times as long for all units as for a quarter of them.
+    /// Tests run without optimisation, so a limit of 5 ms alone would measure the machine. The
+    /// measurement is repeated: a disturbance affects one of them, but a quadratic reader is slow
+    /// in all.
     package static func isInProportion<Input>(
         to count: Int,
         _ make: (Int) -> Input,

@@ -14,8 +14,8 @@ package func eventually(
     while try await !condition() {
         guard ContinuousClock.now < deadline else { throw ConditionNotMet(limit: limit) }
         looks += 1
-        // A condition that is still false after some turns takes longer. The work that makes it
-        // true needs the processor, as each check does.
+        // A condition that is still false after some checks will take longer. The pauses leave the
+        // processor to the work that makes the condition true.
         if looks < 20 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(min(looks / 10, 10))) }
     }
 }

@@ -2,7 +2,7 @@ internal import Glibc
 package import Reactor
 
 /// Runs `body` on its own loop with the two ends of a connection, the server's first. `body` need
-/// not close either.
+/// not close the ends.
 package func withConnection<Result: Sendable>(
     _ body: @Sendable @escaping (EventLoop, SocketStream, SocketStream) async throws -> Result
 ) async throws -> Result {

@@ -1,8 +1,8 @@
 internal import Glibc
 internal import Reactor
 
-/// A listening socket on a free port of the loopback address. The test holds it like a supervisor
-/// that holds sockets for the processes that it starts.
+/// A listening socket on a free port of the loopback address. The test keeps it open, as a
+/// supervisor keeps sockets open for the processes that it starts.
 package final class HeldSocket: Sendable {
     package let descriptor: Int32
     package let port: Int

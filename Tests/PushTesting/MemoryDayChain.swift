@@ -3,7 +3,7 @@ package import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A chain of day keys in memory, in place of the file of a server.
+/// The chain of day keys, kept in memory instead of in a server's file.
 package final class MemoryDayChain: DayChainKeeper {
     private static let folders = Mutex<[String: MemoryDayChain]>([:])
 

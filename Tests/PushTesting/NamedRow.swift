@@ -5,7 +5,7 @@ package import SQLite
 /// A copy of a row of SQLite, whose columns are read by name.
 ///
 /// Reading throws `RowDecodingError` if a column is missing, or has a value of another type than
-/// requested: a damaged row may have one, despite the schema.
+/// requested. Despite the schema, a damaged row may have such a value.
 package struct NamedRow: CustomStringConvertible {
     private let names: [String]
     private let values: [Value]
@@ -50,7 +50,7 @@ package struct NamedRow: CustomStringConvertible {
         }
     }
 
-    /// For tests and error messages of developers.
+    /// The columns and values as text, for tests and for developers' error messages.
     package var description: String {
         let columns = zip(self.names, self.values).map { name, value in
             switch value {

@@ -2,7 +2,8 @@ internal import Foundation
 
 /// Independent libraries that answer the tests' questions: the programs in `Tests/Differential`.
 package enum Oracle {
-    /// Makes `script` answer each question, a line of JSON for each, in their order.
+    /// Runs `script`, which gets each question as a line of JSON. Returns its answers in the order
+    /// of the questions.
     ///
     /// Throws `StoreFixture.Missing` if the script's environment is missing or out of date, or if
     /// the program fails.

@@ -8,8 +8,8 @@ internal import Synchronization
 /// let address = try PostgreSQLCluster.shared.newDatabase()
 /// ```
 ///
-/// The cluster starts at its first use, in its own folder, on a unix socket only, and in memory
-/// where there is room. It ends with the test process, however that ends.
+/// The cluster starts at its first use, in its own folder, on a unix socket only, and in memory if
+/// the machine has enough. It ends with the test process, even if that process crashes.
 package final class PostgreSQLCluster: Sendable {
     package static let shared = PostgreSQLCluster(keptLog: 0)
 
@@ -38,8 +38,8 @@ package final class PostgreSQLCluster: Sendable {
         return try self.running.withLock { running in
             let cluster = try running ?? self.start()
             running = cluster
-            // Its checkpoints cost less than logging all blocks, because no disk is involved
-            // here.
+            // Copying files needs checkpoints. They cost less than logging all blocks, because no
+            // disk is involved here.
             try cluster.connection.execute(
                 #"create database "test\#(number)" template "\#(original)" strategy file_copy"#
             )
@@ -59,9 +59,9 @@ package final class PostgreSQLCluster: Sendable {
         }
     }
 
-    /// Returns a copy of the files that a thief of the server's disk finds of a database. These
-    /// are the files of its tables and indexes, with deleted rows, and the write-ahead log of all
-    /// databases.
+    /// Returns a copy of those of a database's files that a thief of the server's disk finds.
+    /// These are the files of its tables and indexes, with deleted rows, and the write-ahead log
+    /// of all databases.
     package func copyFiles(of address: DatabaseAddress) throws -> [(name: String, bytes: Data)] {
         let connection = try BlockingConnection(address)
         try connection.execute("checkpoint")
@@ -79,8 +79,8 @@ package final class PostgreSQLCluster: Sendable {
         return files
     }
 
-    /// Returns the words before a command that run it as a user who may run PostgreSQL. That user
-    /// becomes the folder's owner.
+    /// Returns a command prefix, such as `setpriv …`, that runs the command after it as a user who
+    /// may run PostgreSQL. That user becomes the folder's owner.
     package static func stepDown(into folder: TemporaryFolder) throws -> [String] {
         guard geteuid() == 0 else { return ["env"] }
         // PostgreSQL refuses to run as root.
@@ -97,8 +97,8 @@ package final class PostgreSQLCluster: Sendable {
 
     // MARK: - Private
 
-    /// The traps ignore signals: an interrupt at the terminal is meant for the tests, which then
-    /// end.
+    /// The script that runs the cluster. It ignores signals: an interrupt at the terminal is for
+    /// the tests, whose end then ends the cluster.
     ///
     /// Arguments: the folder of the programs, the cluster's folder, the megabytes of log to keep,
     /// and the command that changes the user.

@@ -12,7 +12,7 @@ package struct Repetition: SuiteTrait, TestTrait, TestScoping {
         testCase: Test.Case?,
         performing function: @Sendable () async throws -> Void
     ) async throws {
-        // A suite itself has no case, and runs once.
+        // The suite itself is not a test case, and runs once.
         guard testCase != nil else { return try await function() }
         try await self.repeats(function)
     }

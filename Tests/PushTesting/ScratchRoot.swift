@@ -1,14 +1,15 @@
 internal import Foundation
 internal import Synchronization
 
-/// The parent of this process's temporary folders. It is removed when the process ends, however
-/// that ends.
+/// The parent of this process's temporary folders. It is removed when the process ends, even by a
+/// crash.
 package final class ScratchRoot: Sendable {
     /// The storage of a folder's files.
     package enum Medium: Sendable {
         case disk
-        /// Memory, where the machine can spare it. Waiting for a disk takes a third of the time
-        /// of all tests, and no test data must survive a power cut. `TMPDIR` overrides this.
+        /// Memory, if the machine can spare it: waiting for a disk would take a third of the time
+        /// of all tests. No test data needs to survive a power cut. If `TMPDIR` is set, its folder
+        /// is used instead.
         case memory
         /// Memory, for files of gigabytes.
         case muchMemory
@@ -65,8 +66,8 @@ package final class ScratchRoot: Sendable {
         return ([free, available << 10] + limitsOfContainer).reduce(.max, min) >> 30
     }()
 
-    /// The memory limits of a container, if this is one: of control groups version 2 and version
-    /// 1.
+    /// The memory limits of the container that this process runs in, if any: of control groups
+    /// version 2 and version 1.
     private static var limitsOfContainer: [UInt64] {
         ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"].compactMap { file in
             let text = try? String(contentsOfFile: file, encoding: .utf8)

@@ -2,7 +2,7 @@ package import Foundation
 package import PushCore
 package import PushStore
 
-// Shorter calls for tests: without an audit record, an expectation, or a budget.
+// Calls for tests with fewer parameters: without an audit record, an expectation, or a budget.
 
 extension AccountStore {
     /// Deletes a user without a record in the audit.
@@ -66,7 +66,7 @@ extension PostOutcome {
 }
 
 extension NotificationReader {
-    /// A page of changes without a budget.
+    /// Returns a page of changes, with an unlimited budget.
     package func notifications(
         _ range: ChangeRange,
         for user: Int64,
@@ -76,7 +76,7 @@ extension NotificationReader {
         try await self.notifications(range, for: user, now: now, within: .unlimited, needsPayloads: needsPayloads)
     }
 
-    /// A page of notifications without a budget.
+    /// Returns a page of notifications, with an unlimited budget.
     package func notifications(
         _ ids: [NotificationID],
         for user: Int64,

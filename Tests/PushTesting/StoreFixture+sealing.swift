@@ -9,8 +9,8 @@ extension StoreFixture {
         "bob": ["d-bob-0", "d-bob-1", "d-bob-2", "payload 3"],
     ]
 
-    /// Stores some of all encrypted values: names, handles, tags, payloads, alerts, and
-    /// expressions of running broadcasts.
+    /// Stores samples of all kinds of encrypted values: names, handles, tags, payloads, alerts,
+    /// and expressions of running broadcasts.
     package func fillSealed() async throws {
         for name in ["alice", "bob"] {
             let user = try await self.addUser(name)

@@ -13,7 +13,8 @@ package struct StoreFixture: Sendable {
     package let reader: any StoreReader
     package let clock = ManualClock()
 
-    /// Opens the folder's store, if there is one, with the keyring that it was made with.
+    /// Opens the store in `folder`; `keyring` must be the one that it was made with. Makes a new
+    /// store if the folder has none.
     package init(
         _ kind: StoreKind = .current,
         in folder: TemporaryFolder? = nil,
@@ -80,8 +81,8 @@ package struct StoreFixture: Sendable {
         return try await self.user(name)
     }
 
-    /// Makes users `user<number>` from `first` on. In the audit each has made itself, under the
-    /// name `canary<number>`.
+    /// Makes users `user<number>` from `first` on. For each, the audit gets a record that this
+    /// user has added a user `canary<number>`.
     package func addUsersWithRecords(_ count: Int, from first: Int = 0) async throws {
         for number in first..<first + count {
             guard let name = Username("user\(number)") else { throw Missing("user\(number) is no name") }
@@ -127,8 +128,7 @@ package struct StoreFixture: Sendable {
     /// to any user.
     package func issue(_ id: String, to user: User) async throws {
         guard let id = RegistrationID(id) else { throw Missing("\(id) is no id") }
-        // Inserting an id that was issued before breaks the table's rule; its owner stays the
-        // same.
+        // Issuing an id again violates a constraint of its table, so the id keeps its owner.
         _ = try? await self.store.requestRegistration(ofUser: user.id, handle: nil, as: id, now: self.now)
     }
 

@@ -86,7 +86,7 @@ package final class TwinServers: Sendable {
         guard let text = try? String(contentsOfFile: path, encoding: .utf8),
             let parent = text.split(separator: "\n").first.flatMap({ Int32($0) })
         else { return }
-        // Signals the parent first, because it starts the others.
+        // The parent gets the signal first, because it starts the other processes.
         kill(parent, signal)
         let children = try? String(contentsOfFile: "/proc/\(parent)/task/\(parent)/children", encoding: .utf8)
         for child in (children ?? "").split(separator: " ") {

@@ -312,7 +312,7 @@ package struct WaitingReader: StoreReader {
         return try await self.base.countSealed()
     }
 
-    /// Whether the servers that a test makes have such readers.
+    /// Whether the servers that a test makes have readers of this type.
     @TaskLocal package static var isUsed = false
 }
 

@@ -20,7 +20,8 @@ import Testing
 
     @Test func anAbstractNameIsWrittenWithAnAtSign() throws {
         let socket = try self.makeSocket(AF_UNIX, SOCK_STREAM)
-        // Bound without a path: the kernel chooses a name (unix(7), autobind).
+        // The socket is bound without a path, so that the kernel chooses a name (unix(7),
+        // autobind).
         var family = sa_family_t(AF_UNIX)
         let bound = withUnsafeBytes(of: &family) { bytes in
             bytes.withMemoryRebound(to: sockaddr.self) { bind(socket, $0.baseAddress, socklen_t(bytes.count)) }
@@ -83,7 +84,7 @@ import Testing
             }
             return taken
         }
-        // Otherwise the next listener has none to accept.
+        // Otherwise the next listener has no connection to accept.
         try #require(taken == 0)
         #expect(try await self.acceptOne(from: next) { fcntl($0, F_GETFD) & FD_CLOEXEC } != 0)
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import Reactor
 
 @Suite(.timeLimit(.minutes(5))) struct CoreCountTests {
-    /// Files of a system, by path, and the number of 8 cores that remain.
+    /// Files of a system, by path, and how many of 8 cores these files allow.
     @Test(
         arguments: [
             ([:], 8),

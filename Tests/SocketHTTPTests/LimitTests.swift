@@ -103,7 +103,7 @@ import Testing
         try await withServer(limits: limits, answer: answer) { test in
             let greedy = try test.client(receiveBuffer: 4096)
             try await greedy.send("GET /large HTTP/1.1\r\nHost: h\r\n\r\n")
-            // The only place is free again once that client has lost it.
+            // The server's only place is free again once the greedy client has lost it.
             var status = ""
             let end = ContinuousClock.now + .seconds(120)
             while status != "HTTP/1.1 200 OK", ContinuousClock.now < end {

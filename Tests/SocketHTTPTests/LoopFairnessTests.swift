@@ -12,7 +12,7 @@ import Testing
         /// The number of answers to the busy client.
         let answers = Atomic(0)
         let othersHaveAsked = Atomic(false)
-        /// The number of its answers when another client was answered.
+        /// The number of answers to the busy client at the time when another client was answered.
         let answersBefore = Atomic(-1)
         let begun = AsyncStream.makeStream(of: Void.self)
 

@@ -147,14 +147,15 @@ import Testing
     @Test func aTrustedConnectionWithoutAHeaderIsClosedAndReported() async throws {
         let bad = try await self.withClientServer { server in
             let client = try server.client()
-            // No more than the server reads: it would reset a connection with unread bytes.
+            // The client sends no more than the server reads: the server would reset a connection
+            // with unread bytes.
             try await client.send("GET / HTTP/1.1\r")
             #expect(try await client.rest().isEmpty)
         }
         #expect(bad == ["127.0.0.1"])
     }
 
-    /// Any client could name another one.
+    /// Otherwise any client could name another client's address as its own.
     @Test func aHeaderOfAnUntrustedPeerIsNoRequest() async throws {
         let bad = try await self.withClientServer { server in
             let client = try server.client(from: "127.0.0.2")

@@ -139,7 +139,7 @@ import Testing
             return Response(status: isLetIn.wait() ? .ok : .internalServerError)
         }
         try await withServer(loops: 2, answer: answer) { test in
-            // One connection for each loop. The test then holds the first loop.
+            // The server has one connection on each loop. The test then holds the first loop.
             let (first, second) = (try test.client(), try test.client())
             for client in [first, second] { try await client.get() }
             try await first.send("GET /hold HTTP/1.1\r\nHost: h\r\n\r\n")

@@ -190,7 +190,7 @@ import Testing
             #expect(try await writer.wait(until: .now + .seconds(3600)) == .serverStops)
             try await writer.write(Array("z".utf8))
         }
-        // Waiting for either would exceed the test's time limit.
+        // The waits of the body and the grace period would exceed the test's time limit.
         try await withServer(grace: .seconds(3600), answer: answer) { test in
             let client = try test.client()
             try await client.send(Self.get)

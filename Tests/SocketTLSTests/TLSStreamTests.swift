@@ -136,8 +136,8 @@ import Testing
         #expect(received.count == 40)
     }
 
-    /// A ClientHello in records of one byte each: cheap to send, and without content for as long
-    /// as it continues.
+    /// The client sends a ClientHello in records of one byte each. This is cheap for the client,
+    /// and gives the server nothing to answer until the end.
     @Test func fragmentedClientHelloLetsOthersRun() async throws {
         let crumb: [UInt8] = [0x16, 3, 1, 0, 1]
         let start: [UInt8] = [1, 0, 0xFF, 0xFF].flatMap { crumb + [$0] }

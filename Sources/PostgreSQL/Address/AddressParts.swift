@@ -52,8 +52,8 @@ struct AddressParts {
         guard parts.count <= 2, let places = parts.last else {
             throw AddressError("it has two @; one in the user's name must be written %40")
         }
-        // More users may read a configuration than a secret, and child processes inherit the
-        // environment.
+        // The password must be in a file of its own: more users may read the configuration than a
+        // secret file, and child processes inherit the environment.
         guard parts.count < 2 || !parts[0].contains(":") else {
             throw AddressError(
                 "it has a password; write the password into a file, and set passwordFile to the file's path"
@@ -90,7 +90,8 @@ struct AddressParts {
         var options: [String: String] = [:]
         for option in text.split(separator: "&", omittingEmptySubsequences: false) {
             let words = option.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            // The error does not quote a name with other characters.
+            // Later errors quote the name, so a name with other characters than these gets this
+            // error.
             guard words.count == 2, !words[1].isEmpty, words[0].utf8.allSatisfy({ $0.isLetterOrDigit || $0 == 0x5F })
             else {
                 throw AddressError("an option is not a name, = and a value")

@@ -11,8 +11,8 @@ struct SessionSettings: Sendable {
 
     /// The SQL that sets these values, whatever values the role, the database or a pooler has.
     ///
-    /// The connection's parameter `options` does not always set them: a pooler such as PgBouncer
-    /// refuses or ignores it.
+    /// The connection's parameter `options` does not always set them, since a pooler such as
+    /// PgBouncer refuses or ignores this parameter.
     var assignments: String {
         let limits = [
             ("statement_timeout", self.statementLimit), ("lock_timeout", self.lockLimit),
@@ -24,13 +24,15 @@ struct SessionSettings: Sendable {
 
     private static let fixed = [
         // The isolation is read committed, whatever the database's default is: the statements
-        // assume it. A warning is the only sign that no replica has a commit.
+        // assume it. Warnings must arrive: a warning is the only sign that no replica has a
+        // commit.
         ("default_transaction_isolation", "read committed"), ("client_min_messages", "warning"),
-        // Each statement has its index, and one permanent plan. A plan made while tables are
+        // Each statement uses an index, and has one permanent plan. A plan made while tables are
         // small must not scan them whole when they have grown. Planning costs more than most
         // statements do.
         ("enable_seqscan", "off"), ("plan_cache_mode", "force_generic_plan"), ("jit", "off"),
-        // The server detects a client whose machine has failed, and ends its session.
+        // With these keepalives, the server detects a client whose machine has failed, and ends
+        // its session.
         ("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3"),
     ]
 }
@@ -46,8 +48,8 @@ extension DatabaseAddress {
     /// The parameters for `PQconnectStartParams` to connect to some of the hosts. `addresses` are
     /// the hosts' numeric addresses; empty if libpq may resolve the names.
     ///
-    /// Sets every parameter that an environment variable could change. The first statement of the
-    /// session makes the session's own settings.
+    /// Sets every parameter that an environment variable could change. The `SessionSettings` are
+    /// not among the parameters: the first statement of the session sets them.
     func parameters(
         hosts: [DatabaseHost],
         addresses: [String] = [],

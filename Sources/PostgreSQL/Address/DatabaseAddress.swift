@@ -36,7 +36,7 @@ package struct DatabaseAddress: Sendable, Hashable {
     let key: String?
     let passwordFile: String?
 
-    /// Parses the notation above.
+    /// Parses an address in the notation of `DatabaseAddress`.
     ///
     /// If the address names a file with the password, `secret` returns its text, or throws if
     /// others may read the file.

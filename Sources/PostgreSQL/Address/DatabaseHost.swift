@@ -40,7 +40,7 @@ struct DatabaseHost: Sendable, Hashable, CustomStringConvertible {
         self.kind = .name
     }
 
-    /// Whether a connection to it does not leave this machine.
+    /// Whether connections to this host stay on this machine.
     var isLocal: Bool {
         switch self.kind {
         case .socket: true

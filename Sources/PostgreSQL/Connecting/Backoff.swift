@@ -11,7 +11,7 @@ struct Backoff {
         self.current = first
     }
 
-    /// The next delay: between half of the current one and all of it.
+    /// The next delay: a random one between half of the current delay and all of it.
     mutating func next() -> Duration {
         defer { self.current = min(self.current * 2, self.longest) }
         return self.current * Double.random(in: 0.5...1)

@@ -7,8 +7,8 @@ internal import Synchronization
 final class ClusterGuard: Sendable {
     enum Verdict: Hashable {
         case admitted
-        /// The first server of a newer timeline: connections to an older one must not be used any
-        /// more.
+        /// The first server of a newer timeline: connections to servers of older timelines must
+        /// not be used any more.
         case advanced
         case refused(ClusterFault.Kind)
     }
@@ -42,7 +42,8 @@ final class ClusterGuard: Sendable {
         return verdict
     }
 
-    /// Records that only this refused server took a connection.
+    /// Records that a server accepted a connection, but was refused with this fault, and that no
+    /// other server accepted one.
     func record(_ fault: ClusterFault) {
         let hasChanged = self.state.withLock { state in
             defer { state.fault = fault }

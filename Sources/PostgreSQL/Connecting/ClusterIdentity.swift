@@ -9,8 +9,8 @@ package struct ClusterIdentity: Sendable, Hashable {
     package let system: String
     package let timeline: UInt32
 
-    /// The first statement of each session: reads the server's identity, its process, and the
-    /// settings that make a confirmed commit durable; makes the session's own settings.
+    /// The first statement of each session. It reads the server's identity, its process, and the
+    /// settings that make a confirmed commit durable. It also sets the `SessionSettings`.
     ///
     /// Reduces `search_path` to its first schema, so that names refer to no object of another one.
     /// Raises `synchronous_commit` if a role, a database or the server has it below a flush to the
@@ -53,8 +53,8 @@ package struct ClusterIdentity: Sendable, Hashable {
         self = identity
     }
 
-    /// Reads the timeline from the name of a segment of the log, which begins with it, in 8
-    /// hexadecimal digits. `nil` if it does not.
+    /// Reads the timeline from the name of a segment of the write-ahead log: its first 8
+    /// hexadecimal digits. `nil` if the name does not begin with such digits.
     init?(system: String, segment: String) {
         let digits = segment.prefix(8)
         guard digits.utf8.count == 8, let timeline = UInt32(digits, radix: 16) else { return nil }

@@ -45,7 +45,7 @@ final class ConnectAttempt: ReadinessHandler {
         }
         guard let connection else { return self.end(.failure(ConnectFailure("out of memory"))) }
         self.connection = connection
-        // libpq's own receiver writes to the standard error.
+        // By default, libpq writes notices to the standard error.
         PQsetNoticeReceiver(connection, { _, _ in }, nil)
         guard PQstatus(connection) != CONNECTION_BAD else { return self.fail(connection) }
         self.watch(connection, for: .write)
@@ -60,7 +60,7 @@ final class ConnectAttempt: ReadinessHandler {
     func handle(_ readiness: Readiness) {
         guard let connection else { return }
         guard !self.hasAsked else { return self.readIdentity(connection) }
-        // libpq may close the socket and open another, which may get the same number.
+        // libpq may close the socket and open another one, which may get the same descriptor.
         self.unwatch()
         switch PQconnectPoll(connection) {
         case PGRES_POLLING_READING: self.watch(connection, for: .read)

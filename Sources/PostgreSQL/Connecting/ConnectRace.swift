@@ -1,13 +1,15 @@
 internal import CPostgreSQL
 internal import Reactor
 
-/// Connects to every address at once; the first that accepts writes and passes the guard wins.
+/// Connects to every address at once; the first whose server accepts writes and is admitted by the
+/// `ClusterGuard` wins.
 ///
 /// The address that won last has a head start: the race tries the others only if it is silent or
 /// fails. Use it on the loop only.
 final class ConnectRace {
     private static let headStart = Duration.milliseconds(250)
-    /// The time limit of a whole race, in limits of one attempt: it ends a name lookup.
+    /// The time limit of a whole race, as a multiple of the limit of one attempt. It also ends a
+    /// race whose name lookup does not return.
     private static let timeoutFactor = 3
 
     private let connector: Connector
@@ -56,7 +58,8 @@ final class ConnectRace {
         guard !self.hasStartedAll, self.completion != nil else { return }
         self.hasStartedAll = true
         self.headStartTimer?.disarm()
-        // Counts first, so that the race does not end before all hosts have been tried.
+        // The loop itself counts as a pending name, so that the race does not end before all hosts
+        // have been tried.
         self.pendingNames += 1
         for host in self.connector.address.hosts {
             guard host.kind == .name else {
@@ -122,7 +125,7 @@ final class ConnectRace {
         completion?(.success(opened))
     }
 
-    /// Tries the others, unless none are left.
+    /// Tries the addresses that were not tried yet, unless none are left.
     private func tryOthers(after reason: String) {
         if !self.reasons.contains(reason) { self.reasons.append(reason) }
         if !self.hasStartedAll { self.startAll() }

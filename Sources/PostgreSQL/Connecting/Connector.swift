@@ -23,8 +23,8 @@ final class Connector {
         self.resolver = NameResolver(on: loop)
     }
 
-    /// Opens a connection to the first server that takes writes. The caller keeps the race until
-    /// its completion, which is called once, maybe before this returns.
+    /// Opens a connection to the first server that takes writes. Calls the completion once,
+    /// perhaps before this function returns. The caller keeps the race until then.
     func race(_ settings: SessionSettings, completion: @escaping ConnectAttempt.Completion) -> ConnectRace {
         ConnectRace(self, settings, completion: completion)
     }

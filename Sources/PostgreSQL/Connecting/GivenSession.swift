@@ -11,11 +11,11 @@ struct GivenSession {
 
     /// The number of the server's process.
     let process: String
-    /// Whether another program accepts connections for the server: it cannot know the number of
-    /// the process, which it assigns later.
+    /// Whether a pooler accepts connections for the server. A pooler cannot report the true number
+    /// of the server's process: it assigns a process only later.
     let isPooled: Bool
-    /// Whether another client has left its prepared statements. Statements of the same names
-    /// could then run in place of the client's own.
+    /// Whether another client has left its prepared statements in the session. Such a statement
+    /// could run in place of one of this client's own that has the same name.
     let isUsed: Bool
 
     /// Reads the result of `ClusterIdentity.query`.

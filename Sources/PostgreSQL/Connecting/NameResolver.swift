@@ -23,8 +23,8 @@ final class NameResolver: @unchecked Sendable {
         self.loop = loop
     }
 
-    /// Calls `completion` with the addresses of a name, immediately if they are cached; empty if
-    /// it has none.
+    /// Calls `completion` with the addresses of a name, immediately if they are cached; with no
+    /// addresses if the name has none.
     ///
     /// May take as long as the system's resolver does: the caller needs its own deadline.
     func addresses(of name: String, _ completion: @escaping ([String]) -> Void) {
@@ -39,7 +39,8 @@ final class NameResolver: @unchecked Sendable {
         }
     }
 
-    /// Expires the cache, after none of the addresses answered.
+    /// Expires all cached addresses. The caller calls this when none of the addresses has
+    /// answered.
     func forget() {
         for name in self.entries.keys { self.entries[name]?.end = nil }
     }

@@ -21,7 +21,8 @@ struct Fifo<Element> {
         guard !self.isEmpty else { return nil }
         let element = self.elements[self.start].take()
         self.start += 1
-        // On average, each removal moves at most one element.
+        // The free places at the front are removed rarely: on average, each removal moves at most
+        // one element.
         if self.start >= 64, self.start * 2 >= self.elements.count {
             self.elements.removeFirst(self.start)
             self.start = 0

@@ -5,8 +5,8 @@ internal import Reactor
 /// lost. Use it on the loop only.
 ///
 /// Sends all statements of a turn of the loop together, in groups with one Sync each. A group is
-/// one implicit transaction: a statement that another one's failure has undone is sent again with
-/// a Sync of its own.
+/// one implicit transaction. If one statement fails, the others of its group are undone, and each
+/// is sent again with a Sync of its own.
 final class PipelineConnection: SessionOwner {
     /// Larger groups gain nothing, and repeat more statements when one fails.
     private static let groupSize = 64
@@ -63,7 +63,8 @@ final class PipelineConnection: SessionOwner {
         self.waiting += 1
         if !self.isWatched { self.watchDeadlines() }
         self.queue.append(request)
-        // Flushes at the end of this turn, after all others of it have submitted theirs.
+        // Flushes at the end of this turn of the loop, after all other requests of the turn were
+        // submitted.
         self.flushTimer?.arm(at: self.loop.now)
     }
 
@@ -187,7 +188,8 @@ final class PipelineConnection: SessionOwner {
         }
     }
 
-    /// Misses messages that are sent before the server has received this: messages are only hints.
+    /// Listens to the channel on a session. Messages that are sent before the server has received
+    /// the `listen` are missed: messages are only hints.
     private func listen(on session: Session) {
         guard let listening else { return }
         session.onMessage = listening.onMessage

@@ -42,7 +42,7 @@ final class Request: @unchecked Sendable {
 enum Answer {
     case rows(Rows)
     case failed(DatabaseError)
-    /// The failure of another request in its group skipped it or undid it.
+    /// Another request of the group has failed, so the server skipped this request or undid it.
     case undone
 }
 

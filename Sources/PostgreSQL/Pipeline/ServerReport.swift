@@ -13,7 +13,7 @@ struct ServerReport {
         self.code = Self.field("C", of: result)
         let primary = Self.field("M", of: result) ?? Self.firstLine(PQresultErrorMessage(result))
         let isData = self.code?.hasPrefix("22") ?? false
-        // The messages of class 22 quote the wrong value.
+        // Messages with a SQLSTATE of class 22 (data exception) quote the invalid value.
         var message = isData ? Self.withoutValues(primary) : primary
         if self.code == "23505", let constraint = Self.field("n", of: result), !message.contains(constraint) {
             message += " (\(constraint))"
@@ -21,7 +21,7 @@ struct ServerReport {
         self.message = message
     }
 
-    /// Whether the server ends the connection with it.
+    /// Whether the server ends the connection with this report.
     var endsConnection: Bool {
         guard let code else { return true }
         // 25006 is read-only: the former primary has become a replica.

@@ -93,7 +93,8 @@ extension Session {
         let warning = self.warning.take()
         for (request, rows) in ended.held {
             if let warning, !ended.hasFailed {
-                // The server reports that it is stored here, but maybe not on a replica.
+                // The warning says that the server has stored the statement's changes, but maybe
+                // no replica has.
                 self.answer(request, .failed(.unknownOutcome(reason: warning)))
             } else if let failure = ended.failureOfEnd, ended.held.count == 1 {
                 self.answer(request, .failed(failure))

@@ -9,8 +9,8 @@ internal import Reactor
 ///
 /// `@unchecked Sendable`: only the loop's thread uses the members, which the methods assert.
 final class Session: ReadinessHandler, @unchecked Sendable {
-    /// Beyond this number, statements are not prepared. Only SQL texts that contain values can
-    /// reach it.
+    /// Statements beyond this number are not prepared. The limit is reached only if SQL texts
+    /// contain values.
     private static let maximumPrepared = 1000
 
     enum Item {
@@ -65,7 +65,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     }
 
     deinit {
-        // The owner has closed it before, unless the loop has ended.
+        // The owner has closed the connection before, unless the loop has ended.
         if let connection { PQfinish(connection) }
     }
 
@@ -98,7 +98,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if self.inFlight.isEmpty { self.lastHeard = self.loop.now }
         let key = request.statement.key
         if self.prepared[key] == nil, self.prepared.count < Self.maximumPrepared {
-            // A name is never used again: a failed statement may have left its own on the server.
+            // Names are never reused: a statement that failed may still exist on the server under
+            // its name.
             self.lastName += 1
             let name = "s\(self.lastName)"
             guard PQsendPrepare(connection, name, key.sql, Int32(key.types.count), key.types) == 1 else {
@@ -131,7 +132,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.flush()
     }
 
-    /// Makes the statement be prepared again when it is next sent.
+    /// Drops a prepared statement, so that it is prepared again when it is next sent.
     func forget(_ key: Statement.Key) {
         self.prepared[key] = nil
     }
@@ -149,8 +150,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         self.owner?.session(self, lost: requests, reason: reason)
     }
 
-    /// Closes the connection, if its server is behind this timeline: it lacks data that the others
-    /// have stored since.
+    /// Closes the connection if its server's timeline is older than this one: the server lacks
+    /// data that was stored since.
     func fail(ifOlderThan timeline: UInt32) {
         guard self.timeline < timeline else { return }
         self.fail("the server is on timeline \(self.timeline), and \(timeline) is in use")
@@ -168,10 +169,10 @@ final class Session: ReadinessHandler, @unchecked Sendable {
         if !readiness.isDisjoint(with: [.read, .hangUp]) {
             let isAlive = PQconsumeInput(connection) == 1
             self.lastHeard = self.loop.now
-            // Results that arrived before the end still count.
+            // Results that arrived before the connection ended still count.
             self.readAnswers()
             self.readMessages()
-            // By then the owner may have closed it.
+            // The owner may have closed the connection in the meantime.
             guard self.isOpen else { return }
             guard isAlive else { return self.failSending(connection) }
         }
@@ -209,7 +210,8 @@ final class Session: ReadinessHandler, @unchecked Sendable {
             connection,
             { context, result in
                 guard let context, let result else { return }
-                // Safe: the session owns the connection, which calls this only on the loop.
+                // This is safe: the session owns the connection, which calls the receiver only on
+                // the loop.
                 let session = Unmanaged<Session>.fromOpaque(context).takeUnretainedValue()
                 let report = ServerReport(result)
                 if report.isWarning { session.warning = report.message }

@@ -15,7 +15,8 @@ final class WriterPool: SessionOwner {
     private let connector: Connector
     private let options: PoolOptions
     private let loop: EventLoop
-    /// Lends the last used connection first, so that the others may be closed.
+    /// Lends the last used connection first, so that the other connections stay idle and can be
+    /// closed.
     private var idle: [(session: Session, since: ContinuousClock.Instant)] = []
     private var borrowed: [ObjectIdentifier: Session] = [:]
     private var races: [ObjectIdentifier: ConnectRace] = [:]
@@ -103,7 +104,7 @@ final class WriterPool: SessionOwner {
         self.lost += 1
         self.lastFailure = reason
         self.idle.removeAll { $0.session === session }
-        // The transaction of a borrowed connection gives it back.
+        // A transaction that has borrowed the connection gives it back itself.
         for request in requests { request.finish(.failure(.unavailable(reason: reason))) }
         self.serve()
     }
@@ -190,7 +191,8 @@ final class WriterPool: SessionOwner {
             session.fail("no answer within \(limit)")
         }
         let now = self.loop.now
-        // If all connections are in use, the server has not failed.
+        // Without a failure or a running attempt to connect, all connections are in use, and the
+        // error is `busy`.
         let reason = self.lastFailure ?? self.races.values.first?.state
         let failure = reason.map { DatabaseError.unavailable(reason: $0) } ?? .busy
         let expired = self.waiters.all.filter { $0.deadline <= now }

@@ -49,7 +49,8 @@ extension Bindable {
 extension Int64: Bindable {
     package static var typeNumber: UInt32 { 20 }
 
-    /// Appends all at once: each group of fetches has arrays of keys, one key for each fetch.
+    /// Appends all numbers in one step, because each group of fetches has arrays of keys, one key
+    /// for each fetch.
     package static func append(elements: [Int64], to bytes: inout [UInt8]) -> Bool {
         let size = MemoryLayout<Int32>.size + MemoryLayout<Int64>.size
         withUnsafeTemporaryAllocation(byteCount: elements.count * size, alignment: 1) { room in
@@ -106,7 +107,8 @@ extension Optional: Bindable where Wrapped: Bindable {
     package func append(to bytes: inout [UInt8]) -> Bool { self?.append(to: &bytes) ?? false }
 }
 
-/// One dimension, whose elements are counted from 1 (`array_send` in the server's source).
+/// An array of one dimension, whose elements are counted from 1 (`array_send` in the server's
+/// source).
 extension Array: Bindable where Element: Bindable {
     package static var typeNumber: UInt32 {
         switch Element.typeNumber {

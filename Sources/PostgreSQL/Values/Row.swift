@@ -54,8 +54,8 @@ package struct Row: Sendable {
     // MARK: - Private
 
     private func has(_ column: Int) -> Bool {
-        // libpq reports an index outside to the connection's notice receiver, which may be gone by
-        // then.
+        // For an index out of range, libpq calls the connection's notice receiver, which may no
+        // longer exist.
         column >= 0 && column < self.rows.columns && self.index >= 0 && self.index < self.rows.count
     }
 

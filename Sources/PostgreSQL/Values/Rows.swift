@@ -2,10 +2,10 @@ internal import CPostgreSQL
 
 /// The rows that a statement returned, and the number that it changed.
 ///
-/// Owns a `PGresult`. libpq never changes it once it has returned it, and its accessors only read:
-/// so several threads may use it.
+/// Owns a `PGresult`. libpq never changes a result that it has returned, and the accessors only
+/// read, so several threads may use it.
 package final class Rows: Sendable {
-    /// Safe: see above; freed in `deinit`, after the last use.
+    /// This is safe for the reasons above. `deinit` frees the result, after the last use.
     nonisolated(unsafe) let result: OpaquePointer
     package let count: Int
     let columns: Int

@@ -2,8 +2,8 @@ package import ArgumentParser
 import Glibc
 
 extension AsyncParsableCommand {
-    /// Runs like the library's own `main()`, but suggests a command for an unknown one, and
-    /// escapes the output.
+    /// Runs like the library's own `main()`, but suggests a known command in place of an unknown
+    /// one, and escapes the output.
     package static func runProgram() async {
         do {
             var command = try await self.asyncParseAsRoot()

@@ -16,8 +16,8 @@ package struct CommandFailure: Error, CustomStringConvertible {
 /// Runs a command's work, and turns errors that an operator can fix into one line and an exit
 /// code; with `json`, into a problem that scripts can read.
 ///
-/// Another line, or a member, names the configuration: a command that was run in the wrong folder
-/// has used another one than its user believes.
+/// A second line, or a member of the problem, names the configuration: a command in the wrong
+/// folder uses another configuration than its user believes.
 package func reportingErrors(
     json: Bool = false,
     using configuration: ConfigurationFile? = nil,

@@ -16,7 +16,7 @@ package struct CommandProblem: Error {
         case serverUnreachable = "server-unreachable"
         /// The audit was changed.
         case auditChanged = "audit-changed"
-        /// Some lines of an import were refused; the others are imported.
+        /// Some lines of an import were refused; all other lines are imported.
         case linesRefused = "lines-refused"
         /// Anything else.
         case commandFailed = "command-failed"
@@ -50,8 +50,8 @@ package struct CommandProblem: Error {
             self.init(error.code == .badConfiguration ? 78 : 1, error.code, error)
         case let error as SystemError: self.init(1, .commandFailed, error)
         case let problem as Problem:
-            // A wrong request means wrong usage of the command; the name of an unknown user may be
-            // right tomorrow.
+            // A bad request means wrong usage of the command. An unknown user does not: the same
+            // command is right once the user exists.
             let isUsage = problem.status == 400 && problem.code != .unknownUser
             self.init(exitCode: isUsage ? 64 : 1, detail: problem.detail ?? problem.title, json: problem.json)
         default: return nil

@@ -3,9 +3,9 @@ import Glibc
 /// Prints a text to standard output or standard error, for a terminal or a pipe; returns whether
 /// it was written whole.
 ///
-/// Users, files and other servers choose parts of the output, so this function escapes it, and no
-/// other does: JSON stays JSON, since its strings may have any character escaped. `start` and
-/// `end` are the program's own.
+/// Users, files and other servers choose parts of the output, so it is escaped here, and nowhere
+/// else. JSON stays JSON, since its strings may have any character escaped. `start` and `end` are
+/// the program's own.
 @discardableResult
 package func printEscaped(
     _ text: String,

@@ -12,7 +12,7 @@ struct UnknownCommand: CustomStringConvertible {
         for argument in arguments {
             // The library derives the names of most commands from their types.
             let known = command.configuration.subcommands.map { (name: $0._commandName, type: $0) }
-            // The following words belong to the command, or are options.
+            // From here on, the words are arguments of the command, or options.
             guard !known.isEmpty, !argument.hasPrefix("-"), argument != "help" else { return nil }
             if let next = known.first(where: { $0.name == argument }) {
                 command = next.type

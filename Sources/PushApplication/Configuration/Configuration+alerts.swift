@@ -52,7 +52,8 @@ extension ConfigurationSection {
         return text
     }
 
-    /// A list of such texts, each of which is an allowed value of the member.
+    /// A list of texts that are sent with every push, each of which is an allowed value of the
+    /// member.
     fileprivate func constants(_ key: String, of member: AlertMember) throws -> [String]? {
         let texts = try self.strings(key)
         for text in texts ?? [] {

@@ -4,7 +4,7 @@ import PushCore
 import PushSenders
 
 extension Configuration.Proxy {
-    /// `nil` without a URL. Throws `ConfigurationError` for a URL of another form.
+    /// The proxy; `nil` without a URL. Throws `ConfigurationError` for a URL of another form.
     init?(_ section: ConfigurationSection) throws {
         let credentialsFile = try section.string("credentialsFile")
         let includesDeviceHosts = try section.bool("deviceHosts") ?? false

@@ -31,7 +31,7 @@ extension Configuration {
         try root.nonEmptyString("keys", into: &self.keys)
         if self.keys.count > 1, self.keys.hasSuffix("/") { self.keys.removeLast() }
         self.localSocket = try root.section("admin") { try LocalSocket($0) }
-        // The usual place stays the usual one when the file names it.
+        // A file that names the usual place means the same as a file without the key.
         if self.localSocket == .at(self.usualAdminSocket.path) { self.localSocket = .beside }
         try root.section("log") { try self.readLog($0) }
         try root.section("notifications") { section in
@@ -71,7 +71,7 @@ extension Configuration {
     }
 
     private mutating func readApps(_ section: ConfigurationSection) throws {
-        // A key of a sender makes the app, too.
+        // A variable for a sender of an app adds the app, too.
         for name in section.names({ end in end.firstRange(of: "_SENDERS_").map { end[..<$0.lowerBound] } }) {
             guard let app = AppName(name), app != .usual else {
                 throw section.error(name, nil, "an app's name must be 1 to 64 of a-z, 0-9, - and _, and not default")
@@ -138,8 +138,8 @@ extension Configuration {
 }
 
 extension ConfigurationSection {
-    /// The names of senders. In the environment, a sender needs its type, unless it is named after
-    /// it.
+    /// The names of senders. A sender that only the environment has needs a variable with its
+    /// type, unless its name is a type.
     fileprivate var senderNames: [String] {
         let typed = self.names { $0.hasSuffix("_TYPE") ? $0.dropLast(5) : nil }
         let known = (typed + SenderConfiguration.types).map { $0.uppercased().replacing("-", with: "_") }

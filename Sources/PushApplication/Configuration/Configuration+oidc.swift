@@ -90,8 +90,8 @@ extension IssuerRules {
 }
 
 extension IssuerRules.Mapping {
-    /// `nil` without a claim. Throws `ConfigurationError` for values without one, and for a claim
-    /// without values.
+    /// `nil` if no claim is configured. Throws `ConfigurationError` for values without a claim,
+    /// and for a claim without values.
     fileprivate init?(_ section: ConfigurationSection, _ rights: [(right: Right, key: String)]) throws {
         let claim = try section.string("claim")
         var values: [Right: Set<String>] = [:]
@@ -105,7 +105,7 @@ extension IssuerRules.Mapping {
             return nil
         }
         guard !values.isEmpty else {
-            // A misspelt key is the more probable mistake.
+            // Reports a misspelt key first, since that is the more probable mistake.
             try section.finish()
             let keys = rights.map(\.key).joined(separator: ", ")
             throw section.error("claim", nil, "has no effect; list some of its values under \(keys)")
@@ -115,6 +115,6 @@ extension IssuerRules.Mapping {
 }
 
 extension OutboundURL {
-    /// Whether it leads to this machine, where TLS protects nothing.
+    /// Whether the URL leads to this machine, where TLS protects nothing.
     fileprivate var isLocal: Bool { ["localhost", "127.0.0.1", "[::1]"].contains(self.host) }
 }

@@ -42,7 +42,7 @@ package struct Configuration: Sendable {
     var logFormat = "text"
     /// `nil`: standard error.
     package var logFile: String?
-    /// The server logs one of so many requests at level `info`; 0: none.
+    /// Of this many requests, the server logs one at level `info`; 0: it logs none.
     var loggedRequests = 0
     /// How long the audit is kept.
     var auditKept = Duration.seconds(31_536_000)
@@ -221,7 +221,7 @@ enum SenderConfiguration: Sendable, Hashable {
         }
     }
 
-    /// The sender of the same devices whose pushes show nothing, which may be this one; `nil`: no
+    /// The sender whose pushes to the same devices show nothing; it may be this sender. `nil`: no
     /// such sender exists.
     var silent: SenderConfiguration? {
         switch self {
@@ -280,10 +280,10 @@ enum SenderConfiguration: Sendable, Hashable {
         }
 
         var credentials: Credentials
-        /// `nil`: that of the service account's key.
+        /// `nil`: the project of the service account's key.
         var projectID: String?
         var endpoint = "https://fcm.googleapis.com"
-        /// `nil`: Google's, regardless of the service account.
+        /// `nil`: Google's own endpoint, regardless of the service account.
         var tokenEndpoint: String?
         /// The hosts that a configuration of workload identity federation may name.
         var allowedHosts = FCMSettings.usualHosts
@@ -308,7 +308,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var content = WNSContent.raw
         var tokenEndpoint: String?
         var allowedHosts = ["*.notify.windows.com"]
-        /// Whether those hosts may resolve to addresses outside the public Internet.
+        /// Whether the allowed hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 8
@@ -321,7 +321,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var subject: String
         var keyFile = "var/vapid.pem"
         var allowedHosts = WebPushSettings.publicHosts
-        /// Whether those hosts may resolve to addresses outside the public Internet.
+        /// Whether the allowed hosts may resolve to addresses outside the public Internet.
         var allowsPrivateAddresses = false
         /// The notification that Safari shows without the page's worker; `nil`: none.
         var placeholder: WebPushPlaceholder?
@@ -349,8 +349,8 @@ package struct ConfigurationError: Error, Hashable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The text of a file that a key names. Throws `ConfigurationError` with both if it cannot be
-    /// read.
+    /// The text of a file that a key names. If the file cannot be read, throws a
+    /// `ConfigurationError` that names the file and the key.
     static func text(of file: String, key: String) throws -> String {
         do {
             return try String(contentsOfFile: file, encoding: .utf8)

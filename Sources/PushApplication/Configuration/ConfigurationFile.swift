@@ -3,8 +3,8 @@ import Glibc
 
 /// The file from which a command reads its configuration.
 ///
-/// It is the one that `--config` names, else the one that `SEALPOST_CONFIG` names, else the first
-/// usual file that exists.
+/// This is the file that `--config` names, else the file that `SEALPOST_CONFIG` names, else the
+/// first usual file that exists.
 package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
     /// The variable that names a file.
     static let variable = "SEALPOST_CONFIG"
@@ -40,12 +40,12 @@ package struct ConfigurationFile: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Whether the file exists, also if it cannot be read: then the command fails rather than use
-    /// another one.
+    /// Whether the file exists, even if it cannot be read: the command should then fail rather
+    /// than use another file.
     package static func isThere(_ path: String) -> Bool {
         var status = stat()
-        // A working folder that the process may not search, such as root's for the service's user,
-        // has no configuration of this user's.
+        // If the process may not search its working folder, no configuration of this user can be
+        // there. An example is root's folder for the service's user.
         return stat(path, &status) == 0 || errno == EACCES && path.hasPrefix("/")
     }
 

@@ -51,7 +51,8 @@ package final class ConfigurationReload: Sendable {
             return current.values.keysThatDiffer(from: new.values).filter(Self.isReloaded)
         }
         if !changed.isEmpty {
-            // A notice, so that it is logged even if the level was raised to `notice`.
+            // The level is notice, so that the line is logged even if the level was raised to
+            // `notice`.
             logger.notice("configuration reloaded", metadata: ["changed": "\(changed.joined(separator: " "))"])
         }
         let waiting = self.started.values.keysThatDiffer(from: new.values).filter { !Self.isReloaded($0) }

@@ -18,11 +18,11 @@ final class ConfigurationSection {
         self.node = node
     }
 
-    /// The names of the mappings in this one: those of the file in their order, and then those
-    /// that only the environment has, in lower case.
+    /// The names of the mappings inside this mapping: those of the file in their order, and then
+    /// those that only the environment has, in lower case.
     ///
-    /// `name` finds the name in the end of a variable, such as `APNS` in `APNS_TYPE`; `nil` if the
-    /// variable makes no mapping.
+    /// `name` finds such a name in the last part of a variable, such as `APNS` in `APNS_TYPE`;
+    /// `nil` if the variable makes no mapping.
     func names(_ name: (_ end: Substring) -> Substring?) -> [String] {
         let names = self.node?.keys.compactMap(\.string) ?? []
         let known = Set(names.map { ConfigurationSource.variable([$0]) })
@@ -87,7 +87,7 @@ final class ConfigurationSection {
         return text
     }
 
-    /// The path of a file, or another text that has a default and no meaning if it is empty.
+    /// A text that must not be empty, such as the path of a file; `nil` if the key is missing.
     func nonEmptyString(_ key: String) throws -> String? {
         guard let text = try self.string(key) else { return nil }
         guard !text.isEmpty else { throw self.error(key, nil, "must not be empty; leave it out for the default") }
@@ -139,8 +139,8 @@ final class ConfigurationSection {
         try self.string(key, oneOf: ["true", "false"]).map { $0 == "true" }
     }
 
-    /// A list, or a single text for a list of one; in the environment also several texts, with
-    /// commas between them.
+    /// A list; a single text counts as a list of one. In the environment, commas separate several
+    /// texts.
     func strings(_ key: String) throws -> [String]? {
         guard let node = try self.list(key) else { return nil }
         if let text = node.scalar?.string { return [text] }
@@ -164,8 +164,8 @@ final class ConfigurationSection {
         return ConfigurationError("\(self.source.place(of: self.path + [key], mark)): \(reason)")
     }
 
-    /// The probably intended key: one in the same section, or the same one in another section. No
-    /// other section has the keys of senders.
+    /// The probably intended key: one in the same section, or the same key in another section.
+    /// Keys of senders exist in no other section.
     private func hint(at name: String) -> String {
         if RemovedKey.isOne(self.path + [name]) { return RemovedKey.hint }
         let known = self.known.sorted()
@@ -175,8 +175,8 @@ final class ConfigurationSection {
         return "known are \(known.joined(separator: ", "))"
     }
 
-    /// The value of a key that may be a list. A variable's value in brackets is a list in YAML,
-    /// and so in JSON; any other has commas between the elements.
+    /// The value of a key that may be a list. A variable's value in brackets is a list in YAML or
+    /// JSON. Any other value of a variable has commas between the elements.
     private func list(_ key: String) throws -> Node? {
         guard let text = self.source.override(of: self.path + [key]), text != "null" else {
             return try self.value(key)

@@ -54,8 +54,8 @@ final class ConfigurationSource {
         return self.environment[Self.variable(path)]
     }
 
-    /// The only key read so far that has this name, if there is one: the file has the key in the
-    /// wrong section.
+    /// The key with this name, if exactly one of the keys read so far has it: the file has the key
+    /// in the wrong section.
     func path(endingWith name: String) -> String? {
         let found = self.knownPaths.filter { $0.last == name }
         return found.count == 1 ? found.first?.joined(separator: ".") : nil
@@ -77,8 +77,8 @@ final class ConfigurationSource {
         throw ConfigurationError("\(name): unknown environment variable; \(hint)")
     }
 
-    /// The place of a key, for an error: the variable that overrides it, or file and line, and the
-    /// key's path; without a file, the variable that would set it.
+    /// The place of a key, for an error. This is the variable that overrides the key, or file,
+    /// line and path of the key. Without a file, it is the variable that would set the key.
     func place(of path: [String], _ mark: Mark? = nil) -> String {
         // A list that one variable sets has no line numbers.
         for length in stride(from: path.count, to: 0, by: -1) {
@@ -99,7 +99,7 @@ final class ConfigurationSource {
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 
-    /// The ends of all variables of keys below the path.
+    /// For each variable of a key below the path, the rest of its name after the path.
     func ends(under path: [String]) -> [Substring] {
         let start = Self.variable(path) + "_"
         return self.environment.keys.filter { $0.hasPrefix(start) }.map { $0.dropFirst(start.count) }

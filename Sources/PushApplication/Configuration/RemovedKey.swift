@@ -13,7 +13,7 @@ enum RemovedKey {
         self.paths.contains(path) || path.count > 2 && path.contains("senders") && path.last == "streams"
     }
 
-    /// Whether the variable sets such a key or one below it.
+    /// Whether the variable sets a key of an earlier version, or a key below such a key.
     static func isOne(variable: String) -> Bool {
         self.paths.contains { path in
             let name = ConfigurationSource.variable(path)

@@ -1,12 +1,13 @@
 import SocketHTTP
 
-/// The variables that Kubernetes sets in each pod for a service, here for one whose name begins
-/// with `sealpost`: <https://kubernetes.io/docs/tutorials/services/connect-applications-service/>.
+/// The variables that Kubernetes sets in each pod for a service, here for a service whose name
+/// begins with `sealpost`:
+/// <https://kubernetes.io/docs/tutorials/services/connect-applications-service/>.
 enum ServiceVariable {
     private static let protocols = ["TCP", "UDP", "SCTP"]
 
-    /// Whether name and value have the form of one, such as `SEALPOST_SERVICE_HOST` with an
-    /// address. A misspelt key does not have it.
+    /// Whether name and value have the form of such a variable, such as `SEALPOST_SERVICE_HOST`
+    /// with an address. A misspelt key does not have this form.
     static func isOne(_ name: String, _ value: String) -> Bool {
         if name.hasSuffix("_SERVICE_HOST") { return IPAddress(value) != nil }
         // A port with a name has the name at the end.
@@ -30,7 +31,7 @@ enum ServiceVariable {
         return end.count == 3 && end[0] == "PORT" && UInt16(end[1]) != nil && self.protocols.contains(end[2])
     }
 
-    /// Whether it is a protocol, an address and a port, such as `tcp://10.96.0.10:8080`.
+    /// Whether the value is a protocol, an address and a port, such as `tcp://10.96.0.10:8080`.
     private static func isURL(_ value: String) -> Bool {
         let parts = value.split(separator: ":")
         guard parts.count > 2, let port = parts.last, self.protocols.contains(parts[0].uppercased()) else {

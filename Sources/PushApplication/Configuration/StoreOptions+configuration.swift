@@ -59,7 +59,8 @@ extension Configuration {
         return settings
     }
 
-    /// The lanes whose devices get looks, with their intervals.
+    /// The lanes whose devices get looks (pushes that only tell a device to sync), with the
+    /// intervals between looks.
     var looks: [String: Duration] {
         var looks: [String: Duration] = [:]
         for (name, sender) in self.senders {

@@ -3,8 +3,8 @@ import PushCore
 import PushStore
 
 extension Doctor {
-    /// Whether this machine has the day keys, and whether all servers destroy theirs; `nil` if the
-    /// store has none.
+    /// Whether this machine has the day keys, and whether all servers destroy their old day keys;
+    /// `nil` if the store has no day keys.
     var dayKeys: Finding? {
         let file = DayKeyFile(self.configuration.dayKeys)
         do {

@@ -51,7 +51,7 @@ extension Doctor {
         return self.withoutSender(name, pending: lane["Pending"]?.integer ?? 0)
     }
 
-    /// A pause that an operator must end fails; the others end by themselves.
+    /// A pause that an operator must end is a failure; other pauses end by themselves.
     private func pause(of lane: JSONValue) -> Finding? {
         guard let name = lane["Name"]?.text, let pause = lane["Pause"], pause != .null else { return nil }
         func text(_ member: String) -> String { pause[member]?.text ?? "" }

@@ -41,7 +41,7 @@ package struct Doctor: Sendable {
             let reached = await sender.reachability(name: name, on: loop, through: egress.proxy, now: self.present)
             return credentials + reached
         }.flatMap { $0 }
-        // Each provider would tell the same about the clock.
+        // Keeps one finding about the clock, since each provider reports the same.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
         return findings + (await self.eventWebhook(on: loop, online: online)) + (await self.server())
     }
@@ -63,8 +63,8 @@ package struct Doctor: Sendable {
 
     // MARK: - Private
 
-    /// With a wrong clock, APNs and Google refuse every token. The database's file is a witness:
-    /// it was not written in the future.
+    /// With a wrong clock, APNs and Google refuse every token. The database shows a clock that is
+    /// behind: its last write cannot be in the future.
     private var clock: Finding {
         if self.now < HeldClock.programDate {
             return Finding(.fail, "clock", "is wrong: it shows \(self.now.ISO8601Format())")
@@ -95,7 +95,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The time by which data expires; the machine's if the clock's file is damaged.
+    /// The time by which data expires. If the clock's file is damaged, this is the machine's time.
     var dataTime: Date { (try? self.makeHeldClock())?.now() ?? self.now }
 
     private func makeHeldClock() throws -> HeldClock {
@@ -163,7 +163,7 @@ package struct Doctor: Sendable {
         }
     }
 
-    /// The database, and the pushes in it that wait in vain.
+    /// The database, and the pushes in it that nobody sends.
     private var database: [Finding] {
         let place = self.configuration.storePlace
         guard place.exists else {

@@ -71,7 +71,7 @@ extension Configuration {
         ClockFile(path: (self.storePlace is SQLiteDatabase ? self.database : self.timeline) + ".clock")
     }
 
-    /// The clock, which continues from the file; if the file is damaged it starts without one, and
-    /// `ClockService` and `doctor` report it.
+    /// The clock, which continues from the file. If the file is damaged, the clock starts without
+    /// it, and `ClockService` and `doctor` report the file.
     package func makeClock() -> HeldClock { HeldClock(after: try? self.clockFile.load()) }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Glibc
 
-/// The marks of a file, which differ after each change of it.
+/// The marks of a file: properties of which at least one differs after each change of the file.
 ///
 /// A path is followed to its target: Kubernetes replaces the link to the folder of a secret's
 /// files.
@@ -16,7 +16,8 @@ struct FileMark: Hashable {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         (self.device, self.inode, self.size) = (status.st_dev, status.st_ino, status.st_size)
-        // The change time is of the inode: a right mode is a reason to read a file again.
+        // The change time is of the inode, so it shows a change of the mode, too: a corrected mode
+        // is a reason to read a file again.
         self.times = [status.st_mtim, status.st_ctim].flatMap { [$0.tv_sec, $0.tv_nsec] }
     }
 }
@@ -25,9 +26,9 @@ struct FileMark: Hashable {
 struct FileWatch<Group: Hashable> {
     typealias Marks = [Group: [FileMark?]]
 
-    /// The marks of the files that were read last, whether they could be used or not.
+    /// The marks of the files at their last reading, whether the files could be used or not.
     private var read: Marks
-    /// The marks at the last look.
+    /// The marks at the last check.
     private var seen: Marks
 
     init(_ marks: Marks) {
@@ -36,8 +37,8 @@ struct FileWatch<Group: Hashable> {
 
     /// Returns the groups that the caller reads now.
     ///
-    /// They have changed since they were read, and not since the last look: a file may be half
-    /// written, or the key of a new certificate not be there yet.
+    /// They have changed since they were read, but not since the last check: a file may be half
+    /// written, or the key of a new certificate may not be there yet.
     mutating func findChanges(_ marks: Marks) -> Set<Group> {
         let due = marks.filter { group, marks in self.read[group] != marks && self.seen[group] == marks }
         self.seen = marks

@@ -50,8 +50,8 @@ package struct KeyFile<Keys: FiledKeys> {
 
     // MARK: - Private
 
-    /// A command before the server's first start gets this error, and not one about a missing
-    /// file.
+    /// If the file is missing, throws an error about the server's first start, since a command may
+    /// run before that.
     private func mustExist() throws {
         guard PrivateFile.isMissing(self.path) else { return }
         throw ConfigurationError(
@@ -77,8 +77,9 @@ package struct KeyFile<Keys: FiledKeys> {
 extension KeyFile<Keyring> {
     /// Reads the file; creates it, with one new key, if neither the file nor the store exists.
     ///
-    /// Throws `ConfigurationError` if the file is missing and a store exists, which a new key
-    /// could not decrypt, and `StoreError` if the file is missing and the store cannot be asked.
+    /// Throws `ConfigurationError` if the file is missing and a store exists, since a new key
+    /// could not decrypt the store. Throws `StoreError` if the file is missing and it cannot be
+    /// found out whether a store exists.
     package func loadOrCreate(beside place: any StorePlace) throws -> Keyring {
         guard try !PrivateFile.isMissing(self.path) || !place.isMade() else {
             throw ConfigurationError(

@@ -3,8 +3,8 @@ package import Foundation
 /// A file that appears whole under its name or not at all, also after a power failure, and never
 /// replaces another one.
 ///
-/// It is written under a temporary name, the path and `.init`, which a crash may leave and the
-/// next attempt replaces.
+/// It is written under a temporary name, the path plus `.init`. A crash may leave the temporary
+/// file, and the next attempt replaces it.
 package struct NewFile: ~Copyable {
     private let path: String
     private let what: String
@@ -28,8 +28,8 @@ package struct NewFile: ~Copyable {
         } catch {
             throw ConfigurationError("\(what) \(path) cannot be created: \(error.localizedDescription)")
         }
-        // Removes the file that a crash has left. A process that is writing it at this moment can
-        // no longer link it.
+        // Removes the file that a crash has left. If another process is writing that file at this
+        // moment, it can no longer link it.
         unlink(temporary)
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard descriptor >= 0 else {

@@ -136,7 +136,8 @@ enum PrivateFile {
                     "\(what) \(new) has a second name (hard link) or is not a regular file; delete it"
                 )
             }
-            // Another change may have ended meanwhile, and have renamed the file that was opened.
+            // Another change may have ended meanwhile, and may have renamed the file that was
+            // opened here.
             if flock(descriptor, LOCK_EX | LOCK_NB) == 0, self.isSameFile(descriptor, new) { return file }
             usleep(self.lockPause)
         }

@@ -3,8 +3,8 @@ import Synchronization
 
 /// The files whose changes take effect without a signal: certificates and credentials.
 ///
-/// The keyring and the signing keys are not among them: their commands change them, and the
-/// operator copies a new key before it is used.
+/// The keyring and the signing keys are not among them: `sealpost` has commands that change these,
+/// and the operator copies a new key before it is used.
 final class WatchedFiles: Sendable {
     /// The reader of some of the files.
     enum Reader: Hashable, Sendable {
@@ -17,7 +17,7 @@ final class WatchedFiles: Sendable {
     // A lock protects it, because a signal may come at any time.
     private let watch: Mutex<FileWatch<Reader>>
 
-    /// Takes the first marks, so create it before the files are read.
+    /// Takes the first marks, so this must be created before the files are read.
     init(_ configuration: Configuration) {
         var paths: [Reader: [String]] = [:]
         if let tls = configuration.tls { paths[.certificates] = tls.files }
@@ -32,7 +32,7 @@ final class WatchedFiles: Sendable {
     /// Whether there are any.
     var isEmpty: Bool { self.paths.isEmpty }
 
-    /// Checks all files; returns the readers that read theirs again now. Blocks.
+    /// Checks all files; returns the readers that must read their files again now. Blocks.
     func findChanges() -> Set<Reader> {
         let marks = Self.marks(of: self.paths)
         return self.watch.withLock { $0.findChanges(marks) }

@@ -19,8 +19,8 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: The daemon's end
 
-    /// Listens, and makes the folder if it is missing. Two daemons cannot have it at a time, even
-    /// if both start at once.
+    /// Listens, and makes the folder if it is missing. Two daemons cannot listen at the same
+    /// socket, even if both start at once.
     ///
     /// Throws `AdminSocketError` with the fault.
     func listen() throws(AdminSocketError) -> (listener: Listener, lock: AdminSocketLock) {
@@ -38,7 +38,7 @@ struct AdminSocket: Sendable, Hashable {
             throw AdminSocketError("\(self.path) is longer than the 107 bytes of a socket's path; set admin.socket")
         }
         do throws(SystemError) {
-            // An abandoned socket is replaced: connections to it are refused.
+            // If connections to a socket are refused, it is abandoned, and is replaced here.
             return (try Listener(address, backlog: 64, isOwnersOnly: true), lock)
         } catch {
             throw AdminSocketError("\(error)")
@@ -47,9 +47,10 @@ struct AdminSocket: Sendable, Hashable {
 
     // MARK: A command's end
 
-    /// A connection to the daemon that listens there; `nil` if none does.
+    /// A connection to the daemon that listens at the socket; `nil` if no daemon does.
     ///
-    /// Throws `AdminSocketError` if that cannot be found out, or if somebody else listens.
+    /// Throws `AdminSocketError` if that cannot be found out, or if the listener is not to be
+    /// trusted.
     func connect() throws(AdminSocketError) -> Int32? {
         guard let address = SocketAddress("unix:\(self.path)") else { return nil }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -80,9 +81,9 @@ struct AdminSocket: Sendable, Hashable {
     /// Throws unless the listener is root, this user, or the folder's owner: commands send
     /// passwords.
     ///
-    /// The folder's owner must be one of the first two or the server's user. Root accepts a
-    /// relative path only below its own folders, because another user may have chosen root's
-    /// working directory.
+    /// The folder's owner must be root, this user or the server's user. Root accepts a relative
+    /// path only below its own folders, because another user may have chosen root's working
+    /// directory.
     private func checkListener(_ socket: Int32) throws(AdminSocketError) {
         let owner = try self.checkFolder(ofAnybody: true)
         var file = stat()

@@ -3,10 +3,10 @@ import Glibc
 package import PushAPI
 import PushServer
 
-/// Sends administrators' requests to the daemon over its local admin socket, or, if none runs, to
-/// the same router in this process. Commands do not know which of the two answers.
+/// Sends administrators' requests to the daemon over its local admin socket. If no daemon runs,
+/// the same router in this process answers. Commands do not know which of the two it is.
 package struct Administration: Sendable {
-    /// Whether a daemon answers; otherwise this process does, which sends no pushes.
+    /// Whether a daemon answers. Otherwise this process answers, which sends no pushes.
     package let isDaemon: Bool
     /// Makes a connection for one request.
     let connect: @Sendable () throws -> Int32

@@ -2,11 +2,11 @@ import Foundation
 import Glibc
 
 extension Configuration {
-    /// Throws if the database, the keyring or another file of the server is another user's, or
-    /// lies in a folder that another user may write to.
+    /// Throws if the database, the keyring or another file of the server belongs to another user.
+    /// Also throws if such a file lies in a folder that another user may write to.
     ///
-    /// The server could not open files that root would create there, such as the log; and root
-    /// would follow that user's links. `ofServer` adds files that only the server opens.
+    /// If root created files there, such as the log, the server could not open them. Root would
+    /// also follow links of the other user. `ofServer` adds files that only the server opens.
     package func refuseForeignFiles(ofServer: Bool = false) throws(CommandFailure) {
         for (what, file) in self.ownedFiles { try self.refuseForeign(what, file) }
         guard geteuid() == 0 else { return }
@@ -43,7 +43,8 @@ extension Configuration {
     /// keys and the timeline.
     private var ownedFiles: [(what: String, path: String)] {
         let database = self.databaseFile == nil ? [] : [("the database", self.database)]
-        // Any other user is the server's, who reads some of the other files by its group.
+        // Any user but root is the server's user, who may read some of the other files only
+        // through a group.
         guard geteuid() == 0 else { return database }
         let keys = [("the keyring", self.keyring), ("the file of signing keys", self.signingKeys)]
         guard database.isEmpty else { return database + keys }

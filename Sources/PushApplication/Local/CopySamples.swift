@@ -13,7 +13,7 @@ package final class CopySamples: Sendable {
         self.step.withLock { $0 = step }
     }
 
-    /// The step, how much of it is done, and its total; `nil` before the first.
+    /// The step, how much of it is done, and its total; `nil` before the first step.
     package var current: (step: String, done: Int, total: Int)? {
         self.step.withLock(\.self).map { step in
             switch step {

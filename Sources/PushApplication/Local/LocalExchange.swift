@@ -76,7 +76,8 @@ struct LocalExchange: ~Copyable {
                 Glibc.send(self.socket, $0.baseAddress?.advanced(by: sent), $0.count - sent, Int32(MSG_NOSIGNAL))
             }
             if count < 0, errno == EINTR || errno == EAGAIN { continue }
-            // A server that refuses a body does not read it: its answer is there.
+            // If the server refuses a body, it does not read it, and its answer has already
+            // arrived.
             guard count > 0 else { return }
             sent += count
         }

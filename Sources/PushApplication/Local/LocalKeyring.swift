@@ -49,8 +49,8 @@ package struct LocalKeyring {
         self.json(of: try self.file.rotate())
     }
 
-    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if it
-    /// is in use.
+    /// Removes a key from the file; returns its number and the file. Throws `CommandFailure` if
+    /// the key is in use.
     package func remove(_ number: UInt32) throws -> JSONValue {
         let place = self.configuration.storePlace
         if let entry = try place.dataKeys().first(where: { $0.number == number }) {
@@ -65,8 +65,8 @@ package struct LocalKeyring {
                 """
             )
         }
-        // A server may have encrypted a value with the key before it changed keys, and stored the
-        // value after all others were re-encrypted.
+        // A server may have encrypted a value with the key before it changed keys, and have stored
+        // the value after all other values were re-encrypted.
         if self.configuration.databaseFile == nil { try self.checkUnneeded(number, in: place) }
         try self.file.remove(number)
         return self.json(of: number)
@@ -75,7 +75,7 @@ package struct LocalKeyring {
     // MARK: - Private
 
     /// Throws `CommandFailure` if values are encrypted with a key that is not marked as in use;
-    /// marks it again.
+    /// marks the key again.
     private func checkUnneeded(_ number: UInt32, in place: any StorePlace) throws {
         let count = try place.countSealed(with: number)
         if count == 0 { return }

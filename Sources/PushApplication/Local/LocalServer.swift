@@ -93,8 +93,8 @@ struct LocalServer {
         let loop = self.loops.loops[0]
         await withTaskExecutorPreference(loop) {
             for await socket in sockets {
-                // Without memory or watches this throws: the socket is closed, and the command
-                // sees that.
+                // This throws if the kernel has no memory, or no further watch, for the socket.
+                // Then the socket is closed, which the command notices.
                 guard let descriptor = try? Descriptor(socket, on: loop) else { continue }
                 let peer = PeerAddress.process(user: geteuid())
                 await self.server.serveConnection(SocketStream(descriptor), peer: peer, on: loop)
@@ -102,7 +102,7 @@ struct LocalServer {
         }
     }
 
-    /// Passes one end of a pair to `serve`, and returns the other.
+    /// Passes one end of a pair of sockets to `serve`, and returns the other end.
     private static func connect(_ input: AsyncStream<Int32>.Continuation) throws -> Int32 {
         var pair: [Int32] = [-1, -1]
         try SystemError.check("socketpair") {

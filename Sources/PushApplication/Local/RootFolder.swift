@@ -11,8 +11,8 @@ package struct RootFolder {
     let path: String
     /// The user whom root trusts here, apart from itself.
     var owner: uid_t = 0
-    /// Whether the command only creates its own file in the folder; in a sticky folder nobody else
-    /// may rename that file.
+    /// Whether the command only creates its own file in the folder. Even in a sticky folder,
+    /// nobody else may rename that file.
     var isForNewFile = false
 
     init(_ path: String, owner: uid_t = 0) {

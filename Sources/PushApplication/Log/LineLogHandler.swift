@@ -17,7 +17,7 @@ struct LineLogHandler: LogHandler {
         self.init(threshold: LogThreshold(logLevel), writer: writer)
     }
 
-    /// Setting it leaves other loggers alone, as the protocol demands.
+    /// Setting the level does not change other loggers, as the protocol demands.
     var logLevel: Logger.Level {
         get { self.threshold.level }
         set { self.threshold = LogThreshold(newValue) }

@@ -21,7 +21,7 @@ struct LogFile {
 
     /// Writes a whole line, however long that takes; `false` if it cannot be written.
     ///
-    /// A line that a failure cut off is ended before the next one begins.
+    /// If a failure has cut a line off, the line is ended before the next one begins.
     mutating func write(_ line: String) -> Bool {
         let bytes = Array(((self.isMidLine ? "\n" : "") + line + "\n").utf8)
         let written = Self.write(bytes, to: self.descriptor)

@@ -31,8 +31,8 @@ struct LogLine {
         self.fields.reduce(128 + self.message.utf8.count) { $0 + 32 + $1.name.utf8.count + $1.value.utf8.count }
     }
 
-    /// Fields as `name=value` after the message; a value is in quotes if it could look like more
-    /// than one.
+    /// Fields as `name=value` after the message. A value is in quotes if it could be read as more
+    /// than one value.
     var text: String {
         let head = "time=\(self.time.formatted(.iso8601)) level=\(self.level.rawValue) \(Self.escaped(self.message))"
         return self.fields.reduce(head) { line, field in
@@ -91,7 +91,7 @@ struct LogLine {
 
     private static func endsQuotation(_ scalar: Unicode.Scalar) -> Bool { scalar == "\"" || scalar == "\\" }
 
-    /// Whether it is invisible, or could end a line or change the direction of writing.
+    /// Whether the character is invisible, or could end a line or change the direction of writing.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

@@ -3,8 +3,8 @@ import Logging
 /// The lines that wait to be written, limited by their number and their bytes. It decides, and
 /// does no I/O.
 ///
-/// A line that does not fit is dropped and counted. A quarter of the room is reserved for warnings
-/// and errors, so that a flood of less severe lines cannot displace them.
+/// A line that does not fit is dropped and counted. A quarter of the space is reserved for
+/// warnings and errors, so that a flood of less severe lines cannot displace them.
 struct LogQueue {
     /// Lines to write together, in logging order.
     struct Batch {

@@ -31,9 +31,9 @@ package final class LogWriter: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Wakes threads that wait for a change of the state. It is signalled after the change, under
-    /// its own lock. A waiter holds that lock from reading the state until it waits, so that it
-    /// misses no change.
+    /// Wakes threads that wait for a change of the state. The condition is signalled after the
+    /// change, under the condition's own lock. A waiter holds that lock from reading the state
+    /// until it waits, so that it misses no change.
     private let changed = NSCondition()
 
     /// Writes to `descriptor`, which must stay open as long as the process runs.
@@ -91,7 +91,8 @@ package final class LogWriter: Sendable {
     private func work(_ first: Int32) {
         LogFile.ignoreBrokenPipes()
         var file = LogFile(descriptor: first)
-        // The file that `append(to:)` opened; `first` belongs to the process.
+        // The file that `append(to:)` opened, which this thread closes; `first` belongs to the
+        // process.
         var own: Int32?
         // Dropped lines that have not been reported yet.
         var unreported = 0

@@ -123,7 +123,7 @@ extension SenderConfiguration.WebPush {
         self.keyFile = try section.string("keyFile") ?? "\(keys)/vapid.pem"
         try section.strings("allowedHosts", into: &self.allowedHosts)
         try section.bool("allowPrivateAddresses", into: &self.allowsPrivateAddresses)
-        // Otherwise any user could call this machine and its network.
+        // With both, any user could make the server call this machine and its network.
         guard !self.allowsPrivateAddresses || !self.allowedHosts.contains(WebPushHandleRule.anyHost) else {
             throw section.error("allowPrivateAddresses", nil, "must be false with \"*\" in allowedHosts")
         }
@@ -147,14 +147,14 @@ extension SenderConfiguration.Webhook {
 }
 
 extension ConfigurationSection {
-    /// The interval between two looks of a device, in seconds: not below that of the changes that
-    /// are gathered.
+    /// The interval between two looks of a device, in seconds. It is at least the interval for
+    /// which changes are gathered.
     fileprivate func lookInterval() throws -> Int? {
         try self.wholeSeconds("lookInterval", in: 10...86_400)
     }
 
-    /// The id of a key of Apple's; without its own key, the one in the file's name,
-    /// `AuthKey_ABC123DEFG.p8`, which Apple chooses.
+    /// The id of a key of Apple's. If the configuration has none, it is taken from the file's
+    /// name, such as `AuthKey_ABC123DEFG.p8`, which Apple chooses.
     fileprivate func keyID(of file: String) throws -> String {
         if let id = try self.string("keyID") { return id }
         let name = file.split(separator: "/").last ?? ""
@@ -164,8 +164,8 @@ extension ConfigurationSection {
         return String(name.dropFirst(8).dropLast(3))
     }
 
-    /// The appearance of pushes on Apple devices, with the texts of the section `alert`; without
-    /// the key, the `usual` one. Only APNs itself sends `voip`.
+    /// The appearance of pushes on Apple devices, with the texts of the section `alert`. Without
+    /// the key, it is the `usual` one. Only APNs itself sends `voip`.
     fileprivate func appleEnvelope(
         _ key: String,
         usual: String? = nil,
@@ -189,7 +189,7 @@ extension AlertPlaceholder {
         self.sound = try section.isNull("sound") ? nil : section.constant("sound") ?? self.sound
         self.category = try section.constant("category")
         self.thread = try section.constant("thread")
-        // Not critical: each alert of that level needs a sender who may use it.
+        // Every level but `critical`: each critical alert needs a sender who may use that level.
         let levels = InterruptionLevel.allCases.filter { $0 != .critical }.map(\.rawValue)
         self.interruptionLevel = try section.string("interruptionLevel", oneOf: levels)
             .flatMap(InterruptionLevel.init)

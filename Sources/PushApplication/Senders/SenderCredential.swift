@@ -20,8 +20,9 @@ final class SenderCredential: Sendable {
 
     /// Reads the file, which the configuration's `key` names.
     ///
-    /// Throws `ConfigurationError` if it cannot be read, or if all users may change it, or read it
-    /// though it is not public, and rethrows the errors of `make`.
+    /// Throws `ConfigurationError` if the file cannot be read, or if all users may change it. Also
+    /// throws it if all users may read the file although it is secret. Rethrows the errors of
+    /// `make`.
     init(
         file: String,
         key: String,
@@ -39,7 +40,7 @@ final class SenderCredential: Sendable {
     }
 
     /// Reads the file again; `true` if a new sender has replaced the old one. If this throws, the
-    /// old one stays.
+    /// old sender stays.
     ///
     /// A file with the same content changes nothing: the sender's access token is still valid.
     func reload() throws -> Bool {

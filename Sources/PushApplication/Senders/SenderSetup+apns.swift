@@ -49,7 +49,7 @@ extension SenderSetup {
             for (_, credential) in credentials { await credential.close() }
         }
         setup.reload = {
-            // Reloads all credentials, also after one that has changed.
+            // All credentials are reloaded, also those after one that has changed.
             try credentials.reduce(false) { hasChanged, next in try next.1.reload() || hasChanged }
         }
         return setup

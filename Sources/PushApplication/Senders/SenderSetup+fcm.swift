@@ -34,7 +34,8 @@ extension SenderSetup {
 }
 
 extension SenderConfiguration.FCM {
-    /// Reads the credentials' file, if they have one. Throws `ConfigurationError` if that fails.
+    /// Reads the file of the credentials, if they are in one. Throws `ConfigurationError` if that
+    /// fails.
     func readCredentials(key: String) throws -> GoogleCredentials {
         switch self.credentials {
         case .file(let file):

@@ -36,8 +36,8 @@ extension SenderSetup {
             var lane = LaneSettings(
                 Lane(name, part: service.name),
                 sender: sender,
-                // All push services should speak HTTP/2; if one does not, its calls wait for a
-                // connection, which is harmless.
+                // The number of calls assumes that all push services speak HTTP/2. If one does
+                // not, its calls wait for a connection, which is harmless.
                 concurrency: 16 * webPush.connections,
                 rate: webPush.rate
             )

@@ -12,8 +12,8 @@ struct SenderSetup {
     private(set) var lanes: [LaneSettings]
     let rule: ServerSettings.PlatformRule
     private(set) var close: @Sendable () async -> Void
-    /// Reloads the credentials; returns whether they have changed. If it throws, the old ones stay
-    /// in use.
+    /// Reloads the credentials; returns whether they have changed. If this throws, the old
+    /// credentials stay in use.
     var reload: @Sendable () throws -> Bool = { false }
     /// When the credentials expire, if that is known.
     var expiry: CredentialExpiry?
@@ -45,7 +45,8 @@ struct SenderSetup {
             }
             guard configuration.lookInterval != nil, let silent = configuration.silent else { return }
             if silent == configuration {
-                // A connection or an access token of their own would tell the provider of looks.
+                // Looks share the connections and access tokens of other pushes: with their own,
+                // the provider could tell which pushes are looks.
                 self.lanes += self.lanes.map { $0.ofLooks(by: $0.sender) }
             } else {
                 self.addLooks(
@@ -88,7 +89,7 @@ struct SenderSetup {
             await silent.close()
         }
         self.reload = {
-            // Reloads both, also after one that has changed.
+            // Both senders are reloaded, even if the first one's credentials have changed.
             let hasChanged = try reload()
             return try silent.reload() || hasChanged
         }

@@ -6,7 +6,7 @@ extension Configuration {
     struct Tracing: Sendable {
         /// The address that receives the spans.
         var url: OutboundURL
-        /// One of so many requests without a `traceparent` begins a trace; 0: none.
+        /// Of this many requests without a `traceparent`, one begins a trace; 0: none does.
         var every = 100
         var caFile: String?
         /// The file with the header lines of each export.
@@ -23,9 +23,9 @@ extension Configuration.Tracing {
 
     /// `nil` without a collector. Throws `ConfigurationError` for a bad value.
     ///
-    /// OpenTelemetry's own variables name the collector if the configuration does not. Whoever
-    /// sets them for all programs must not stop this one: `fault` receives the reason why one of
-    /// them is not used.
+    /// OpenTelemetry's own variables name the collector if the configuration does not. They are
+    /// often set for all programs of a machine, so a bad one must not stop this program: `fault`
+    /// receives the reason why it is not used.
     init?(_ section: ConfigurationSection, environment: [String: String], fault: inout String?) throws {
         let endpoint = try section.string("endpoint")
         let every = try section.integer("requests", in: 0...1_000_000_000)
@@ -38,7 +38,8 @@ extension Configuration.Tracing {
             }
             self.init(url: url)
         } else {
-            // Headers of a variable are secrets of its collector, and none of the key's.
+            // Headers in variables are secrets for the collector that the variables name. They are
+            // never sent to the collector of the key `endpoint`.
             guard let url = Self.url(in: environment, fault: &fault),
                 let headers = Self.headers(in: environment, fault: &fault)
             else { return nil }
@@ -65,7 +66,8 @@ extension Configuration.Tracing {
             return nil
         }
         let url = OutboundURL(endpoint.text)
-        // Only a whole URL may have a query: the path comes before it.
+        // Only the variable with a whole URL may have a query: after a base URL, the path would
+        // come behind the query.
         let base = endpoint.text.contains("?") ? nil : url?.appending(self.path)
         guard let url = endpoint.name == own ? url : base else {
             fault = "\(endpoint.name) \(self.form); set tracing.endpoint"

@@ -148,7 +148,7 @@ struct SpanExportService: Service {
         } while !wakesEarly && ContinuousClock.now < end && !Self.isEnding
     }
 
-    /// Empties the batch, unless it is sent again.
+    /// Empties the batch, unless it is to be sent again.
     private func note(_ answer: Answer, of batch: inout [Span], _ failures: inout Int) {
         switch answer {
         case .accepted:

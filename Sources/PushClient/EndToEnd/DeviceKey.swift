@@ -13,7 +13,7 @@ public struct DeviceKey: Sendable, Hashable {
     public let text: String
     /// The identifier of the account that the device belongs to.
     public let account: String
-    /// The id under which payloads have the device's wrapped key.
+    /// The id under which payloads contain the device's wrapped key.
     public let id: String
     let body: String
     let agreement: [UInt8]
@@ -37,7 +37,7 @@ public struct DeviceKey: Sendable, Hashable {
         self.body = parts[..<6].map(EndToEndText.string).joined(separator: ".")
         self.agreement = agreement
         self.id = EndToEndText.id(of: Array(self.body.utf8))
-        // An unreadable signature is a wrong one.
+        // An unreadable signature counts as a wrong one.
         guard let signature = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             key.isValidSignature(signature, for: Array("sealpost-own\n\(self.body)".utf8))
         else { throw .signature }

@@ -27,8 +27,8 @@ public struct DeviceKeys: Sendable {
     }
 
     #if canImport(Security)
-        /// Makes keys in the device's Secure Enclave, which no program can read; on a device
-        /// without one as ``init(account:now:)`` does.
+        /// Makes keys in the device's Secure Enclave, which no program can read. On a device
+        /// without a Secure Enclave, it makes them as ``init(account:now:)`` does.
         ///
         /// ``stored`` then has the keys as the Secure Enclave has encrypted them for itself.
         public init(inSecureEnclaveFor account: String, now: Date = Date()) throws {
@@ -50,17 +50,18 @@ public struct DeviceKeys: Sendable {
         try self.init(stored: keys.stored(with: "\(body).\(Base64.url.text(of: signature))."))
     }
 
-    /// Reads the keys of an earlier start. Throws if they are not those of `stored`.
+    /// Reads the keys that ``stored`` had at an earlier start of the app. Throws if the data is
+    /// not such keys.
     public init(stored: Data) throws {
         let (keys, text) = try PrivateKeys.read(stored)
         self.stored = stored
         self.keys = keys
         self.key = try DeviceKey(text)
-        // Unreadable keys are noticed now.
+        // This finds unreadable keys now, not at the first payload.
         _ = (try keys.signing(), try keys.agreement())
     }
 
-    /// The text of another device of the account with this device's approval.
+    /// Returns the text of another device of the account, with this device's approval added.
     ///
     /// First a person compares the fingerprint on both screens. Then store the text at the server:
     /// senders encrypt for the device from their next message on.
@@ -70,8 +71,8 @@ public struct DeviceKeys: Sendable {
         return other.text + self.key.id + Base64.url.text(of: signature.rawRepresentation)
     }
 
-    /// Opens an end-to-end payload, without a check whether its message came before:
-    /// ``PushClient/openPayload(of:with:from:)`` does both.
+    /// Opens an end-to-end payload. It does not check whether the message came before, as
+    /// ``PushClient/openPayload(of:with:from:)`` does.
     ///
     /// - Parameters:
     ///   - payload: The payload as fetched.
@@ -84,7 +85,7 @@ public struct DeviceKeys: Sendable {
         app: String = "default",
         now: Date = Date()
     ) throws(UnreadablePayload) -> OpenedPayload {
-        // The keys were readable before.
+        // The keys could be read when this value was made.
         guard let agreement = try? self.keys.agreement() else { throw .unreadable }
         return try OpenedPayload(payload, for: self.key, agreement, from: senders, app: app, now: now)
     }

@@ -7,7 +7,7 @@ internal import Foundation
 #endif
 
 /// The receiving end of HPKE (RFC 9180) in the mode Auth, with DHKEM(P-256, HKDF-SHA256),
-/// HKDF-SHA256 and AES-128-GCM, of which it needs the export only.
+/// HKDF-SHA256 and AES-128-GCM. It only exports secrets, and decrypts no messages.
 ///
 /// CryptoKit has HPKE from iOS 17 on; this one runs on all systems that the client supports.
 struct HPKEReceiver {
@@ -35,7 +35,7 @@ struct HPKEReceiver {
         self.exporterSecret = SymmetricKey(data: Self.expand(root, Self.suite, "exp", schedule, 32))
     }
 
-    /// Section 5.3, up to 32 bytes.
+    /// Exports a secret of up to 32 bytes (section 5.3).
     func export(_ context: [UInt8], count: UInt8) -> [UInt8] {
         Self.expand(self.exporterSecret.withUnsafeBytes { Array($0) }, Self.suite, "sec", context, count)
     }

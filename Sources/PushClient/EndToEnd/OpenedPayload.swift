@@ -15,12 +15,13 @@ public struct OpenedPayload: Sendable, Hashable {
     /// The sender's id of the message. The server could deliver a message twice:
     /// ``PushClient/openPayload(of:with:from:)`` refuses that.
     public let message: String
-    /// The sender's time. An id need not be remembered for longer than 61 days after it.
+    /// The time of sending by the sender's clock. The id of a message need not be remembered for
+    /// longer than 61 days after this time.
     public let sentAt: Date
 
     private static let version = "sealpost-e2e.1.1"
     private static let entryLength = DeviceKey.idLength + 130
-    /// A payload can be scheduled 30 days ahead, and then waits 30 days.
+    /// The accepted ages: a payload can be scheduled 30 days ahead, and then waits up to 30 days.
     private static let age = -86_400.0...61 * 86_400
 
     init(
@@ -54,7 +55,7 @@ public struct OpenedPayload: Sendable, Hashable {
                 information: Array("\(Self.version)\n\(key.account)\n\(app)".utf8)
             )
         else { throw .malformed }
-        // The last dot is before the keys.
+        // All parts before the device's keys, without the dot between them.
         let front = text.utf8.prefix(text.utf8.count - parts[7].count - 1)
         let wrapping = receiver.export(Array(SHA256.hash(data: Array(front))), count: 16)
         let header = Array(front.prefix(front.count - parts[6].count - 1))

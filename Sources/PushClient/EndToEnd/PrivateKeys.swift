@@ -21,18 +21,18 @@ protocol SignatureKey {
 extension P256.KeyAgreement.PrivateKey: AgreementKey {}
 extension P256.Signing.PrivateKey: SignatureKey {}
 
-/// The private keys of a device as ``DeviceKeys/stored`` has them, before the text of the public
-/// ones.
+/// The private keys of a device. In ``DeviceKeys/stored``, the text of the public keys follows
+/// them.
 enum PrivateKeys {
-    /// 32 bytes each.
+    /// The bytes of the two private keys, 32 each.
     case inMemory(signing: Data, agreement: Data)
-    /// Encrypted by this device's Secure Enclave, for itself.
+    /// The two keys as this device's Secure Enclave has encrypted them for itself.
     case inSecureEnclave(signing: Data, agreement: Data)
 
     private static let enclave = "enclave"
     private static let length = 32
 
-    /// Reads the keys and the text.
+    /// Reads the private keys, and the text of the public keys.
     static func read(_ stored: Data) throws -> (keys: PrivateKeys, text: String) {
         let stored = Data(stored)
         let text = stored.dropFirst(2 * self.length)

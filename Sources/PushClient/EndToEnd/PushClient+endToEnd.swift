@@ -14,10 +14,10 @@ extension PushClient {
 
     /// Opens the end-to-end payloads of notifications, and stores the ids of their messages.
     ///
-    /// A message that came with another notification before is ``UnreadablePayload/replayed``. A
-    /// clear payload is ``UnreadablePayload/notEncrypted``: an app that requires encryption shows
-    /// none. The payloads must be for ``Options/app``. Signing out forgets the messages: make new
-    /// keys for the next session.
+    /// A message that came earlier with another notification gives ``UnreadablePayload/replayed``.
+    /// An unencrypted payload gives ``UnreadablePayload/notEncrypted``, so an app that requires
+    /// encryption does not show it. The payloads must be for ``Options/app``. Signing out forgets
+    /// the messages: make new keys for the next session.
     ///
     /// - Parameters:
     ///   - items: Notifications that this client has fetched.

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// The messages that an account has opened, each with its notification. The server could deliver a
-/// message again under another one.
+/// The messages that an account has opened, each with its notification. They are stored because
+/// the server could deliver a message again with another notification.
 struct SeenMessages {
-    /// As many as cached notifications.
+    /// As many messages as notifications can be cached.
     static let maximumCount = 5000
 
     private struct Message {
@@ -47,7 +47,7 @@ extension SeenMessages {
         return writer.bytes
     }
 
-    /// No messages for damaged bytes.
+    /// Reads the messages; damaged bytes count as no messages.
     init(bytes: Data?) {
         var reader = ByteReader(bytes ?? Data())
         let messages = try? reader.list { reader in

@@ -5,7 +5,7 @@ public enum UnreadablePayload: String, Error, Sendable, CaseIterable {
     case notEncrypted
     /// It has another version or suite than this library knows; update the app.
     case unsupported
-    /// A part has another form.
+    /// A part does not have the form that the specification requires.
     case malformed
     /// The app does not trust its sender.
     case unknownSender

@@ -25,8 +25,8 @@ extension PushClient {
         case proxy
         /// Something on the way has changed, replayed or invented an answer.
         case interference
-        /// No key that the app knows has signed: the server's key has changed, or something
-        /// pretends to be the server.
+        /// No key that the app knows has signed the answer: the server's key has changed, or
+        /// something pretends to be the server.
         case update
         /// The clocks of device and server differ by too much.
         case clock
@@ -34,7 +34,7 @@ extension PushClient {
         case pin
         /// The credentials are no longer valid.
         case signIn
-        /// The server refuses for now, or a load balancer before it cannot reach it.
+        /// The server refuses for now, or a load balancer cannot reach the server.
         case wait
         /// The server refuses.
         case refused

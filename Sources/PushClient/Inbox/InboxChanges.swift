@@ -1,4 +1,5 @@
-/// The changes of the cached inbox since a consumer's mark, by any process of the app.
+/// The changes of the cached inbox, by any process of the app, since those that a consumer
+/// confirmed.
 ///
 /// It has ids, not payloads: `PushClient.cachedNotification(_:)` returns each notification.
 public struct InboxChanges: Sendable, Hashable {
@@ -7,8 +8,9 @@ public struct InboxChanges: Sendable, Hashable {
     /// The ids of notifications that were dismissed or recalled, or have expired: stop showing
     /// them.
     public let deleted: Set<Int64>
-    /// Whether ``arrived`` lists the whole inbox, because the mark is too old to know all
-    /// deletions or the store was created again. Remove everything else that is shown.
+    /// Whether ``arrived`` lists the whole inbox: the consumer confirmed so long ago that some
+    /// deletions are no longer known, or the store was created again. Remove everything else that
+    /// is shown.
     public let isEverything: Bool
     let consumer: String
     /// The last commit that the changes include.

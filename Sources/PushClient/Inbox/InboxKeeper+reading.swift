@@ -25,8 +25,8 @@ extension InboxKeeper {
     }
 
     /// A page of the inbox as the app sees it now: the newest `limit` notifications that are older
-    /// than `before`. `unstored` has the payloads that must not be stored, in place of the cached
-    /// items.
+    /// than `before`. The items in `unstored`, whose payloads must not be stored, replace the
+    /// cached items.
     func inbox(
         instead unstored: [Int64: NotificationItem] = [:],
         limit: Int = .max,
@@ -159,7 +159,7 @@ extension InboxKeeper {
         try PushClientError.storing { try self.account.item(name) }
     }
 
-    /// The place of a notification, or where it would be if it is gone.
+    /// The place of a notification, or the place where it would be if it is gone.
     private static func place(of item: NotificationItem, in list: [ItemFacts]) -> Int {
         list.firstIndex { $0.name.id == item.id } ?? list.firstIndex { $0.createdAt > item.createdAt } ?? list.count
     }

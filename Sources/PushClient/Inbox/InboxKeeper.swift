@@ -6,11 +6,11 @@ internal import PushAPI
 /// It is an actor, so that the calls of one process change it one after the other. Between calls
 /// it holds some seventy bytes of each notification in memory, and no payload.
 actor InboxKeeper {
-    /// The consumer that the deltas of ``Inbox`` are for.
+    /// The name of the consumer for whom ``Inbox`` lists what has arrived and what was deleted.
     static let syncConsumer = "sealpost.refresh"
 
     nonisolated let account: Account
-    /// When files were last confirmed since this process began.
+    /// When the server last confirmed the content of each file, as far as this process knows.
     private var confirmed: [EntryName: Date] = [:]
     /// The facts of all items as of the last call.
     var listed = ItemList()
@@ -22,7 +22,8 @@ actor InboxKeeper {
         self.account = account
     }
 
-    /// Does work that not every call needs: adopts the values of earlier versions, and sweeps.
+    /// Does work that not every call needs: adopts the values of earlier versions, and removes
+    /// leftover files.
     func prepare() {
         self.account.returnToFiles()
         self.account.adoptEarlier()
@@ -45,8 +46,8 @@ actor InboxKeeper {
 
     // MARK: - Changes
 
-    /// Merges a page that was requested at a state. Returns `false`, and changes nothing, if
-    /// another call has moved the cursor meanwhile.
+    /// Merges a page that was requested when the inbox was in the given state. Returns `false`,
+    /// and changes nothing, if another call has moved the cursor meanwhile.
     func merge(
         _ page: InboxPage,
         requestedAt before: Account.Snapshot,
@@ -108,7 +109,7 @@ actor InboxKeeper {
         try self.change { $0.index.take(changes) }
     }
 
-    /// Signs the account out; returns the order if the store could not write it.
+    /// Signs the account out; returns the order for the server if the store could not write it.
     func end(_ order: @Sendable (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         defer { self.ring() }
         do {
@@ -138,8 +139,8 @@ actor InboxKeeper {
         for bell in self.bells.values { bell.yield() }
     }
 
-    /// Returns after a change by this process, at the latest after the interval, when the caller
-    /// looks for changes by others.
+    /// Returns after a change by this process, or after the interval: the caller then looks for
+    /// changes by other processes.
     func waitForChange(after commit: Int64, atMost interval: Duration) async throws {
         guard self.account.latest == commit else { return }
         let (stream, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -26,8 +26,8 @@ struct InboxPage: Sendable {
             case .array(let deleted)? = json["Deleted"], let cursor = json["Cursor"]?.text,
             case .bool(let hasMore)? = json["More"]
         else { throw answer.unexpected("a list of notifications") }
-        // The cursor is stored and must leave room for the notifications. The server's cursors
-        // have some thirty bytes.
+        // The cursor is stored in the index, which must have room for the notifications. The
+        // server's cursors have some thirty bytes.
         guard cursor.utf8.count <= Self.maximumCursor else {
             throw answer.unexpected("a cursor of at most \(Self.maximumCursor) bytes")
         }

@@ -19,7 +19,8 @@ struct ItemFacts: Sendable {
         self.order = cached.order ?? .max
     }
 
-    /// Sorts the oldest first, and within a second as the server's list has them.
+    /// The sort key: older items come first, and within one second the order is that of the
+    /// server's list.
     var place: (Date, Int64, Int64) { (self.createdAt, self.order, self.name.id) }
 
     func isRead(after task: OutboxTask.Kind?) -> Bool {
@@ -37,7 +38,8 @@ struct ItemList: Sendable {
     var version: Version?
     var facts: [ItemFacts] = []
 
-    /// A commit; the name distinguishes it from one of a store that was created again.
+    /// A commit. Its name tells it from the commit of the same number in a store that was created
+    /// again.
     struct Version: Sendable, Equatable {
         let commit: Int64
         let name: UInt64?

@@ -12,7 +12,7 @@ extension PushClient {
     /// let older = try await client.cachedInbox(limit: 50, before: newest.notifications.first)
     /// ```
     /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will report,
-    /// including the work of extensions. It throws ``PushClientError/signedOut`` and
+    /// including changes that extensions have made. It throws ``PushClientError/signedOut`` and
     /// ``PushClientError/storage(_:)``.
     public func cachedInbox(limit: Int = 500, before: NotificationItem? = nil) async throws -> Inbox {
         await self.inbox.prepare()
@@ -51,8 +51,7 @@ extension PushClient {
 
     private func run(_ sync: inout Sync, _ limit: Int) async throws -> Inbox {
         try await self.outbox.flushIfPossible()
-        // A second pass follows if the file of a notification was lost, which the first one finds
-        // while reading.
+        // A second pass follows if the first one finds that the file of a notification was lost.
         for _ in 0..<2 {
             try await sync.run(self.api)
             let (inbox, changes) = try await self.inbox.inbox(instead: sync.unstored, limit: limit, now: sync.now)
@@ -65,12 +64,12 @@ extension PushClient {
 
     // MARK: - Changes
 
-    /// The changes since the last ones that the consumer of that name has confirmed, by any
-    /// process of the app.
+    /// The changes by any process of the app since those that the consumer of this name confirmed
+    /// last.
     ///
     /// The first time it reports everything. Changes are reported again until ``confirm(_:)``, so
-    /// none is lost between pages or in a crash. A store has the marks of 16 consumers, those that
-    /// confirmed last.
+    /// none is lost between pages or in a crash. A store remembers the 16 consumers that confirmed
+    /// last.
     ///
     /// ```swift
     /// let changes = try await client.changes(for: "search")
@@ -92,7 +91,7 @@ extension PushClient {
     /// cancelled or the account is signed out.
     ///
     /// Changes by this client arrive at once, those by another process within the interval. A
-    /// suspended process reads nothing, and there is no lock that it could hold.
+    /// suspended process reads nothing, and it holds no lock for which others would wait.
     ///
     /// ```swift
     /// for try await _ in client.updates() { list = try await client.cachedInbox().notifications }

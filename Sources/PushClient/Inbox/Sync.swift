@@ -39,8 +39,8 @@ struct Sync {
     /// Whether the next request omits the cursor.
     func isRestart(_ before: Account.Snapshot) -> Bool { self.isBeginning || before.index.cursor == nil }
 
-    /// Starts again without a cursor, because the server does not know it. Only once, and not
-    /// after a page of this call: a restart could repeat for ever.
+    /// Starts again without a cursor, because the server does not know it. It does so only once,
+    /// and not after a page of this call; otherwise it could restart for ever.
     mutating func restart() -> Bool {
         if self.hasRestarted { return false }
         (self.isBeginning, self.hasRestarted) = (true, true)
@@ -68,7 +68,7 @@ struct Sync {
             serverTime: serverTime,
             now: self.now
         )
-        // Another call was faster: this one continues from its cursor.
+        // Another call was faster: this call continues from the other's cursor.
         guard isMerged else { return true }
         (self.isBeginning, self.hasRestarted) = (false, true)
         for item in page.items {

@@ -17,8 +17,8 @@ extension Outbox {
         }
     }
 
-    /// Sends the waiting tasks within a call that must continue. Tasks wait if the server cannot
-    /// do them now, or their files cannot be read or written.
+    /// Sends the waiting tasks within a call that continues in any case. Tasks keep waiting if the
+    /// server cannot do them now, or if their files cannot be read or written.
     func flushIfPossible() async throws {
         do {
             try await self.run()
@@ -29,7 +29,7 @@ extension Outbox {
     }
 
     private func run() async throws {
-        // Other calls may add tasks all the time.
+        // The loop has a limit, because other calls may add tasks all the time.
         for _ in 0..<2 * OutboxTask.maximumCount {
             let tasks = try await self.client.inbox.tasks()
             guard let first = tasks.first else { return }

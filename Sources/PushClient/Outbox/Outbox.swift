@@ -50,7 +50,7 @@ public struct Outbox: Sendable {
     @discardableResult
     public func send(_ payload: String) async throws -> UUID { try await self.send(.string(payload)) }
 
-    /// Sends any JSON value in the same way.
+    /// Sends any JSON value, such as an object, as ``send(_:)-(String)`` sends a text.
     @discardableResult
     public func send(_ payload: JSONValue) async throws -> UUID {
         let bytes = Data(payload.bytes)

@@ -22,7 +22,7 @@ struct OutboxTask: Sendable, Hashable {
     var payload: EntryName?
     /// The size of the payload.
     let bytes: Int
-    /// When it was first sent, if it was: the server may have it.
+    /// When the task was first sent, if ever: from then on, the server may have it.
     var triedAt: Date?
 
     init(_ kind: Kind, id: Int64 = 0, key: UUID = UUID(), bytes: Int = 0) {

@@ -3,8 +3,8 @@ internal import Foundation
 /// The work of an app that the system wakes in the background: syncs all accounts within the
 /// available time.
 ///
-/// On Apple's systems it then removes shown notifications that are no longer unread, and sets the
-/// badge: another device has read or dismissed them, their publisher has recalled them, or they
+/// On Apple's systems it then sets the badge, and removes shown notifications that are no longer
+/// unread. Another device has read or dismissed them, their publisher has recalled them, or they
 /// have expired. Run it for each background push, too.
 ///
 /// ```swift
@@ -35,7 +35,7 @@ public struct BackgroundRefresh: Sendable {
         self.init(clients: clients, limit: limit, shown: .system)
     }
 
-    /// `shown` stands for the system's notification centre; `nil`: the system has none.
+    /// `shown` stands for the system's notification centre; `nil` if the system has none.
     package init(
         clients: @escaping @Sendable () -> [PushClient],
         limit: Duration = .seconds(25),
@@ -51,7 +51,7 @@ public struct BackgroundRefresh: Sendable {
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
-            // Listed before the sync, which then knows all of them.
+            // They are listed before the sync, so that the sync knows all of them.
             let shown = await self.shown?.all() ?? []
             for client in clients {
                 let own = shown.filter { client.isRecipient(of: $0.push, among: clients) }
@@ -78,7 +78,8 @@ public struct BackgroundRefresh: Sendable {
     private func sync(_ client: PushClient, shown: [ShownNotifications.Entry]) async -> Outcome {
         // The app can find the reason when the user opens it.
         guard case .fresh(let inbox)? = try? await client.sync(limit: 0) else { return .failed }
-        // Without the list nothing is removed: it may be unread.
+        // Without the list of unread notifications nothing is removed, since any of them may be
+        // unread.
         if !shown.isEmpty, let unread = try? await client.inbox.unread(now: client.now()) {
             let gone = shown.filter { !unread.contains($0.push.id) }
             if !gone.isEmpty { await self.shown?.remove(gone.map(\.identifier)) }
@@ -90,7 +91,7 @@ public struct BackgroundRefresh: Sendable {
         guard let shown else { return }
         var count = 0
         for client in clients {
-            // Without the number of each account the icon stays unchanged.
+            // Without the numbers of all accounts the icon stays unchanged.
             guard let badge = await client.cachedBadge() else { return }
             count += badge
         }
@@ -101,7 +102,7 @@ public struct BackgroundRefresh: Sendable {
 /// The notifications that the system shows, and the badge of the app's icon.
 package struct ShownNotifications: Sendable {
     package struct Entry: Sendable, Hashable {
-        /// The system's name of it.
+        /// The system's identifier of the shown notification.
         package let identifier: String
         package let push: PushMessage
 

@@ -50,15 +50,15 @@ public struct NotificationContent: Sendable, Hashable {
     public var threadIdentifier: String
     /// Names the actions that the app has declared; if empty, it has no actions.
     public var categoryIdentifier: String
-    /// The sound; `nil` leaves the push's own.
+    /// The sound; `nil` leaves the sound of the push itself.
     public var sound: Sound?
-    /// The importance; `nil` leaves the push's own.
+    /// The importance; `nil` leaves that of the push itself.
     public var interruptionLevel: InterruptionLevel?
-    /// From 0 to 1: the place in the system's summary; `nil` leaves the push's own.
+    /// From 0 to 1: the place in the system's summary; `nil` leaves that of the push itself.
     public var relevanceScore: Double?
-    /// The scene to open at a tap; `nil` leaves the push's own.
+    /// The scene to open at a tap; `nil` leaves that of the push itself.
     public var targetContentIdentifier: String?
-    /// Added to the push's own `userInfo`, for the code that handles a tap.
+    /// Values added to the `userInfo` of the push itself, for the code that handles a tap.
     public var userInfo: [String: String] = [:]
     /// The images, sounds or videos.
     public var attachments: [Attachment] = []

@@ -12,7 +12,7 @@
             let content = copy ?? UNMutableNotificationContent()
             let shown = ShownContent(content: content, handler: handler)
             let push = PushMessage(userInfo: content.userInfo)
-            // Begins before the task starts, so that `expire()` finds the delivery.
+            // The delivery begins before the task starts, so that `expire()` finds it.
             let delivery = self.begin(NotificationContent(content)) { shown.show($0) }
             // The system's call is synchronous, so the work has no parent task. The limit and
             // `expire()` end it.
@@ -38,7 +38,7 @@
             if let score = shown.relevanceScore { self.content.relevanceScore = score }
             if let target = shown.targetContentIdentifier { self.content.targetContentIdentifier = target }
             self.content.userInfo.merge(shown.userInfo) { $1 }
-            // The notification is shown without a file that the system refuses.
+            // A file that the system refuses is left out.
             self.content.attachments += shown.attachments.compactMap {
                 try? UNNotificationAttachment(identifier: $0.identifier, url: $0.file)
             }

@@ -4,9 +4,9 @@ public import PushAPI
 /// The work of a notification service extension: fetches the notification that a push names, and
 /// delivers its content exactly once and in time.
 ///
-/// After any failure it delivers the placeholder, the push's own constant text. Failures are a
-/// missing network, an interference, an account that has signed out, a read-once payload, and the
-/// end of the system's time.
+/// After any failure it delivers the placeholder, the fixed text in the push itself. Failures are
+/// a missing network, an interference, an account that has signed out, a read-once payload, and
+/// the end of the system's time.
 ///
 /// ```swift
 /// final class NotificationService: UNNotificationServiceExtension {
@@ -128,7 +128,7 @@ public final class NotificationServiceHelper: Sendable {
         among clients: [PushClient],
         _ placeholder: NotificationContent
     ) async -> NotificationContent? {
-        // A proxy may have written the failure, so its text is not shown: the placeholder says
+        // The text of an error may come from a proxy, so it is not shown: the placeholder says
         // where to look.
         guard let item = try? await client.preview(id), !item.isReadOnce else { return nil }
         var content = placeholder

@@ -43,7 +43,7 @@ extension PushClient {
         let isStorable = !answer.fields.isNoStore && !json.isReadOnce && !json.isNeverStored && item.payload != nil
         let cached = CachedItem(
             isStorable ? item : item.withoutPayload,
-            // A list has a validator of its own.
+            // The validator of a list is not that of a single notification.
             tag: isStorable && answer.request.path != Paths.notifications ? answer.fields.tag : nil,
             date: now
         )

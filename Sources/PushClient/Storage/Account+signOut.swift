@@ -1,10 +1,10 @@
 extension Account {
-    /// Ends this sign-in for all clients of the account, in all processes. Returns the order if
-    /// the store could not write it.
+    /// Ends this sign-in for all clients of the account, in all processes. Returns the sign-out
+    /// order if the store could not write it.
     ///
-    /// One commit ends the account and stores the order for the server. On a full disk the files
-    /// are removed first, which needs no room and frees some. A crash at any point leaves either
-    /// the account as it was or nothing of it.
+    /// One commit ends the account and stores the order, which the client later carries out at the
+    /// server. On a full disk the files are removed first, which needs no free space and makes
+    /// some. A crash at any point leaves either the account as it was or nothing of it.
     @discardableResult
     func end(_ order: (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()
@@ -23,7 +23,7 @@ extension Account {
     }
 
     private func endWithoutRoom(_ order: (StoredRegistration?) -> SignOutOrder) -> SignOutOrder? {
-        // Also ends an account whose index cannot be read now.
+        // This also ends an account whose index cannot be read now.
         let snapshot =
             (try? self.read(self.files)) ?? Snapshot(commit: 0, index: .empty(self.proof, epoch: self.epoch, after: 0))
         var draft = AccountDraft(basedOn: snapshot) { _ in nil }
@@ -34,12 +34,12 @@ extension Account {
         do {
             if try self.files.createIndex(draft.index.bytes(draft.commit), draft.commit, in: self.folder) { return nil }
         } catch {
-            // The store accepts no writes.
+            // The store accepts no writes, so the caller gets the order.
         }
         return draft.index.signOuts.last
     }
 
-    /// The most orders stored: far more than anybody signs out without a network.
+    /// The most sign-out orders stored: far more than anybody signs out without a network.
     private static let maximumSignOuts = 16
 
     /// The sign-outs of this account that the server does not know yet, also after the account's
@@ -49,12 +49,12 @@ extension Account {
     /// The registration id of the current session, no matter which client registered it.
     func currentRegistration() throws -> String? { try self.newest(self.files).index?.registration?.id }
 
-    /// Removes an order that the server has carried out.
+    /// Removes a sign-out order that the server has carried out.
     func finish(_ order: SignOutOrder) throws {
         try self.changeSignOuts { $0.removeAll { $0 == order } }
     }
 
-    /// Replaces an order by its remainder, or by one with a valid token.
+    /// Replaces a sign-out order by its remainder, or by one with a valid token.
     func replace(_ order: SignOutOrder, with other: SignOutOrder) throws {
         try self.changeSignOuts { orders in
             guard let place = orders.firstIndex(of: order) else { return }
@@ -62,7 +62,7 @@ extension Account {
         }
     }
 
-    /// Adds an order for a registration that no other order names.
+    /// Adds a sign-out order for a registration that no other order names.
     func add(_ order: SignOutOrder) throws {
         try self.changeSignOuts { $0 = $0.suffix(Self.maximumSignOuts - 1) + [order] }
     }

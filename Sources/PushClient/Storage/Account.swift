@@ -4,8 +4,8 @@ internal import Foundation
 ///
 /// A commit writes each new entry to a file of its own. It then creates its index under the next
 /// number in one step. If another process took that number first, this fails, and the change is
-/// repeated on the newer index. After that it removes the files that only the old index names.
-/// So:
+/// repeated on the newer index. A commit that succeeded then removes the files that only the old
+/// index names. So:
 ///
 /// - A crash at any point leaves the index before or the one after, complete, and at most files
 ///   that no index names; ``sweep()`` removes those.
@@ -13,7 +13,7 @@ internal import Foundation
 ///   the newest index cannot commit.
 /// - There is no lock, so a process may be suspended at any point.
 final class Account: Sendable {
-    /// The state after a commit; 0 before the first.
+    /// The state after a commit, whose number is 0 before the first.
     struct Snapshot: Sendable {
         let commit: Int64
         let index: AccountIndex
@@ -81,7 +81,7 @@ final class Account: Sendable {
 
     /// The number of the latest commit, for readers that wait for the next one.
     var latest: Int64 {
-        // Unreadable files count as no news.
+        // Unreadable files count as no new commit.
         (try? self.store.commits(in: self.folder).max()) ?? 0
     }
 
@@ -107,7 +107,7 @@ final class Account: Sendable {
             if store is OverlayStore { return stored?.epoch ?? state.epoch ?? 0 }
             if let epoch = state.epoch { return epoch }
             let epoch = stored.map { $0.isEnded ? $0.epoch &+ 1 : $0.epoch } ?? 0
-            // A damaged index does not say its sign-in.
+            // A damaged index does not tell which sign-in it belongs to.
             if stored != nil || commit == 0 { state.epoch = epoch }
             return epoch
         }
@@ -166,8 +166,8 @@ final class Account: Sendable {
         }
     }
 
-    /// Reads files that cannot be read now through the overlay: from here on the state is in
-    /// memory.
+    /// Reads through the overlay, because the files cannot be read now. From here on the state is
+    /// in memory.
     func readInMemory() throws -> Snapshot { try self.read(self.overlay()) }
 
     private func overlay() -> OverlayStore {
@@ -204,8 +204,8 @@ final class Account: Sendable {
 
     /// Removes files that crashes have left behind.
     ///
-    /// Its own commit comes first: it makes unfinished commits fail whose files may be in the
-    /// list.
+    /// It begins with a commit of its own. This makes unfinished commits fail, whose files may be
+    /// in the list of leftovers.
     func sweep() throws {
         let store = self.store
         let snapshot = try self.read(store)

@@ -27,7 +27,7 @@ struct AccountIndex: Sendable, Hashable {
     }
 
     var proof: Proof
-    /// Grows by one with each sign-out: clients created before it store nothing from now on.
+    /// Grows by one with each sign-out. Clients created before a sign-out store nothing after it.
     var epoch: UInt32
     /// Whether the account was signed out and no new session has begun.
     var isEnded = false
@@ -69,8 +69,7 @@ struct AccountIndex: Sendable, Hashable {
         AccountIndex(proof: proof, epoch: epoch, forgottenUpTo: commit)
     }
 
-    /// The same device without its notifications, because their proof was weaker or they cannot be
-    /// read.
+    /// The index without its notifications, because their proof was weaker or they cannot be read.
     func withoutEntries(_ proof: Proof, after commit: Int64) -> AccountIndex {
         var index = AccountIndex.empty(proof, epoch: self.epoch, after: commit)
         index.history = self.history

@@ -26,7 +26,7 @@ struct CachedItem: Sendable, Hashable {
         writer.date(self.date)
         writer.optional(self.tag) { $0.text($1) }
         writer.data(Data(self.item.json.bytes))
-        // At the end, where versions up to 0.2.0 do not look.
+        // The number is at the end, where versions up to 0.2.0 do not look.
         if let order { writer.number(UInt64(bitPattern: order)) }
         return writer.bytes
     }

@@ -74,12 +74,12 @@ enum StoredIndex: Sendable {
 
 /// The limits of a store.
 struct StoreLimits: Sendable {
-    /// The most notifications of one account. Beyond it, evicts the least recently changed.
+    /// The most notifications of one account. Beyond it, the least recently changed are evicted.
     var entries = 5000
     /// The most bytes of one account's notifications. Beyond it, the least recently changed lose
     /// their payloads, which can still be fetched one by one.
     var bytes = 32 << 20
-    /// The most accounts. Beyond it, evicts the least recently used account that has nothing left
-    /// to upload.
+    /// The most accounts. Beyond it, the least recently used account is evicted that has nothing
+    /// left to upload.
     var accounts = 8
 }

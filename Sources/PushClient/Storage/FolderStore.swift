@@ -17,7 +17,7 @@ final class FolderStore: EntryStore {
     private let names: SymmetricKey
     private let contents: SymmetricKey
     private let limits: StoreLimits
-    /// A lock, held while the folder is created, once for each process.
+    /// Whether this process has created the folder. The lock is held while the folder is created.
     private let isPrepared = Locked(false)
 
     init(_ folder: URL, key: SymmetricKey, limits: StoreLimits = StoreLimits()) {
@@ -51,7 +51,7 @@ final class FolderStore: EntryStore {
         let place = self.indexes(folder)
         try self.make(place, of: folder)
         let draft = place.appending(path: "\(Self.draft)\(UUID().uuidString)", directoryHint: .notDirectory)
-        // Removes the draft's name in any case; the link keeps the file.
+        // This removes the draft's name in any case; the link keeps the file.
         defer { Self.remove(draft) }
         try self.write(sealing: value, bound: "\(folder.name)/\(commit)", to: draft, isSynced: true)
         do {
@@ -100,13 +100,14 @@ final class FolderStore: EntryStore {
     func removeAll(of folder: AccountFolder) {
         let place = self.url(of: folder)
         let removed = self.folder.appending(path: "\(Self.removed)\(UUID().uuidString)", directoryHint: .isDirectory)
-        // The new name belongs to no account. If the system refuses it, the files go one by one.
+        // The new name belongs to no account. If the system refuses to rename, the files are
+        // removed one by one.
         let isRenamed = (try? FileManager.default.moveItem(at: place, to: removed)) != nil
         Self.remove(isRenamed ? removed : place)
     }
 
     func leftovers(in folder: AccountFolder) -> Set<String> {
-        // Files that cannot be listed are swept another time.
+        // Files that cannot be listed now are left to a later sweep.
         let entries = (try? Self.files(in: self.entries(folder))) ?? []
         let drafts = (try? Self.files(in: self.indexes(folder)))?.filter { $0.hasPrefix(Self.draft) } ?? []
         return Set(entries).union(drafts)
@@ -169,9 +170,9 @@ final class FolderStore: EntryStore {
     func write(sealing value: Data, bound place: String, to file: URL, isSynced: Bool = false) throws {
         let box = try AES.GCM.seal(value, using: self.contents, authenticating: Data(place.utf8))
         guard let sealed = box.combined else { preconditionFailure("a nonce of twelve bytes is combined") }
-        // Syncing keeps the contents of indexes and of payloads to send after a loss of power. The
-        // name itself may be lost; the index before is then the latest. Other entries need no
-        // sync: an entry that does not decrypt is fetched again.
+        // Synced contents survive a loss of power: those of indexes, and of payloads to send. The
+        // name itself may be lost; then the index before is the latest. Other entries need no
+        // sync, because an entry that does not decrypt is fetched again.
         try NewFile.create(file, sealed, isSynced: isSynced)
     }
 
@@ -219,8 +220,8 @@ final class FolderStore: EntryStore {
 
     /// Evicts the least recently used accounts beyond the limit.
     ///
-    /// An account with something to tell the server stays, however old it is: nothing else knows
-    /// of it.
+    /// An account with sign-outs or tasks for the server stays, however old it is: they are stored
+    /// nowhere else.
     private func thin(besides folder: AccountFolder) {
         let folders = self.folders()
         guard folders.count > self.limits.accounts else { return }
@@ -241,11 +242,11 @@ final class FolderStore: EntryStore {
     /// Whether an account has sign-outs or tasks that the server does not know yet.
     private func owes(_ folder: AccountFolder) -> Bool {
         do {
-            // A damaged index has nothing left to tell.
+            // If the index is damaged, its sign-outs and tasks are lost already.
             guard let index = try Account(self, folder: folder).newest(self).index else { return false }
             return !index.signOuts.isEmpty || !index.outbox.isEmpty
         } catch {
-            // An unreadable index may have some.
+            // An index that cannot be read now may have sign-outs or tasks.
             return true
         }
     }

@@ -9,7 +9,7 @@ final class MemoryStore: EntryStore {
         var isEmpty: Bool { self.indexes.isEmpty && self.entries.isEmpty }
     }
 
-    /// A lock: each access is short.
+    /// It is a lock rather than an actor, because each access is short.
     private let accounts = Locked<[AccountFolder: Files]>([:])
 
     func folder(of account: String) -> AccountFolder { AccountFolder(name: account) }

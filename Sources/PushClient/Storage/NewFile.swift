@@ -4,8 +4,8 @@ internal import Foundation
 ///
 /// `Data.write(to:)` syncs each file to the disk, which takes seconds for a page of notifications.
 enum NewFile {
-    /// Throws `CocoaError.fileWriteFileExists` if the name is taken. `isSynced` keeps the content
-    /// after a loss of power.
+    /// Throws `CocoaError.fileWriteFileExists` if the name is taken. With `isSynced`, the content
+    /// survives a loss of power.
     static func create(_ file: URL, _ bytes: Data, isSynced: Bool) throws {
         let descriptor = open(file.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw self.error(errno) }

@@ -43,7 +43,8 @@ extension Records {
         } catch PushClientError.signedOut {
             throw PushClientError.signedOut
         } catch {
-            // A registration that cannot be stored now is sent again by the next one.
+            // A registration that cannot be stored now is sent again by the next call that
+            // registers.
         }
     }
 }

@@ -8,8 +8,9 @@ internal import PushAPI
 extension APITransport {
     /// Opens the event stream of a device after its last known event, and checks the head.
     ///
-    /// A stream is not signed: its echo identifies the request, and the notifications fetched for
-    /// its ids are signed. Refusals are checked like all answers, and thrown.
+    /// A stream is not signed: the echo of `MyToken` in its head identifies the request, and the
+    /// notifications fetched for its ids are signed. Refusals are checked like all answers, and
+    /// thrown.
     func open(_ device: String, after last: String?) async throws -> EventChannel {
         var request = APIRequest("GET", Paths.stream, isRepeatable: false)
         request.query = [URLQueryItem(name: "device", value: device)]

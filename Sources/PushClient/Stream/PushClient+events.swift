@@ -3,9 +3,9 @@ extension PushClient {
     /// fetched and cached as its push arrives.
     ///
     /// An unregistered client is registered on `platform`, the name of the server's sender of type
-    /// `stream`. A registered client stays registered as before. If APNs reaches that device, it
-    /// has no stream: the server answers 404, and the sequence throws. Give the stream a client
-    /// with another store.
+    /// `stream`. A registered client stays registered as before. A device that is registered with
+    /// a provider, such as APNs, has no stream: the server answers 404, and the sequence throws.
+    /// Give the stream a client with another store.
     ///
     /// When the stream ends or the network fails, the client opens it again after growing delays
     /// up to a minute. It continues after the last event. The sequence ends when the account is

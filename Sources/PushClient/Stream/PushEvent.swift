@@ -9,7 +9,7 @@ public enum PushEvent: Sendable {
     /// cached.
     ///
     /// The notification is `nil` if it is gone already or could not be fetched, or if another
-    /// device has read or dismissed one: call `PushClient.sync()`.
+    /// device has read or dismissed a notification: call `PushClient.sync()`.
     case pushed(Int64, Fetched<NotificationItem>?)
     /// The stream has ended, because of the error or because the server has ended it. The client
     /// opens the next one after the delay.

@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Decides which requests and pushes have their log line at level `info`, and knows the traces of
-/// the newest notifications.
+/// Decides which requests and pushes are logged at level `info`, and has the traces of the newest
+/// notifications.
 ///
-/// It stays in memory: traces only help people to follow a request through the log and through
+/// The traces are in memory only: they help people to follow a request through the log and through
 /// spans, and are not worth a write. Any thread may use it.
 package final class RequestTraces: Sendable {
     /// The largest number of notifications; above it the oldest are evicted.
@@ -19,7 +19,8 @@ package final class RequestTraces: Sendable {
     /// The server logs one of so many requests at `info`; 0: none.
     private let every: Atomic<Int>
     private let requests = Atomic(0)
-    /// Whether any trace was recorded: most servers see no traces, and their pushes take no lock.
+    /// Whether any trace was recorded. Most servers never record one, and their pushes take no
+    /// lock.
     private let isUsed = Atomic(false)
     private let state = Mutex(State())
     /// `nil`: there is no collector of spans.
@@ -36,7 +37,7 @@ package final class RequestTraces: Sendable {
     }
 
     /// Whether a request, or a push that it has caused, is logged at `info`. The answer is the
-    /// same for all of a trace.
+    /// same for all requests and pushes of a trace.
     package func isSampled(_ trace: TraceID?) -> Bool {
         let every = self.every.load(ordering: .relaxed)
         if every == 0 { return false }

@@ -3,7 +3,7 @@
 /// All its texts are constants of the code, route templates, or names of the configuration: a span
 /// leaves the server, and must not have anything that a client or a provider has chosen.
 package struct Span: Sendable, Hashable {
-    /// With OpenTelemetry's number.
+    /// The kind of a span; the raw value is OpenTelemetry's number.
     package enum Kind: Int, Sendable {
         case server = 2
         case client = 3
@@ -25,7 +25,7 @@ package struct Span: Sendable, Hashable {
 
     package let name: String
     package let kind: Kind
-    /// The span's own place.
+    /// The span's own place in its trace.
     package let context: TraceContext
     /// `nil`: the trace begins here.
     package let parent: SpanID?

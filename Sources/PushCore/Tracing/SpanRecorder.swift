@@ -4,9 +4,9 @@ internal import Synchronization
 /// Decides which requests have spans, and queues ended spans for their export. Any thread may use
 /// it; it never waits.
 package final class SpanRecorder: Sendable {
-    /// The most spans that wait for their export; more are dropped.
+    /// The largest number of spans that wait for their export; more are dropped.
     package static let limit = 8192
-    /// The most spans of one export; as many wake the export early.
+    /// The largest number of spans of one export. When so many wait, the export begins early.
     package static let batch = 512
 
     /// Set when a batch is full.
@@ -32,8 +32,8 @@ package final class SpanRecorder: Sendable {
 
     // MARK: Recording
 
-    /// Begins the span of a request; `nil` if it has none. The caller's flag decides, and the
-    /// sampling only if the request names no trace.
+    /// Begins the span of a request; `nil` if it has none. If the request names a trace, the
+    /// caller's sampled flag decides; otherwise this server's sampling does.
     package func begin(under caller: TraceContext?) -> OpenSpan? {
         if let caller { return self.begin(within: caller) }
         guard self.every > 0, self.requests.wrappingAdd(1, ordering: .relaxed).oldValue % self.every == 0 else {
@@ -79,7 +79,8 @@ package final class SpanRecorder: Sendable {
 
     /// In nanoseconds since 1970.
     private var time: Int64 {
-        // A `Double` of so many nanoseconds would be exact to 256 of them only.
+        // The code converts seconds and fraction separately: a `Double` with nanoseconds since
+        // 1970 is exact only to 256 ns.
         let time = self.now().timeIntervalSince1970
         let whole = time.rounded(.down)
         return Int64(whole) &* 1_000_000_000 &+ Int64((time - whole) * 1e9)
@@ -87,7 +88,7 @@ package final class SpanRecorder: Sendable {
 }
 
 extension SpanRecorder {
-    /// Measures the commit of a write for the request whose task this is.
+    /// Begins the span of a write's commit, for the request that the current task answers.
     package func beginCommit() -> OpenSpan? { self.begin(within: TraceContext.current) }
 
     /// `database` is the name of the system, as OpenTelemetry spells it.

@@ -7,11 +7,10 @@ package struct TraceContext: Sendable, Hashable {
     /// Whether the spans of the trace are recorded.
     package let isSampled: Bool
 
-    /// The request whose task this is, if its spans are recorded.
+    /// The context of the request that the current task answers, if its spans are recorded.
     @TaskLocal package static var current: TraceContext?
 
-    /// Two hexadecimal digits and a hyphen, 32 digits, a hyphen, 16 digits, a hyphen and two
-    /// digits.
+    /// The length of `traceparent`: 2, 32, 16 and 2 hexadecimal digits, with hyphens in between.
     private static let length = 55
 
     init(trace: TraceID, span: SpanID, isSampled: Bool) {

@@ -7,8 +7,8 @@ internal import ServiceLifecycle
 /// Sends the events from the store to the operator's receiver, in order and at least once.
 ///
 /// Only one message is in flight at a time. The number of the last acknowledged event is stored
-/// after the receiver's answer. So a process that ends in between sends a message once more, and
-/// never omits one.
+/// after the receiver's answer. So if the process ends in between, the next one sends the message
+/// once more, and no message is omitted.
 package struct EventDelivery: Sendable {
     /// The largest number of events in one message: some 130 KB.
     static let batch = 500

@@ -1,9 +1,10 @@
 internal import Foundation
 internal import PushCore
 
-/// When the events' receiver may be called, judged by its answers so far. It only decides.
+/// Decides when the events' receiver may be called, from its answers so far. It calls nothing
+/// itself.
 ///
-/// Only one message is in flight at a time, so each failure is a pause.
+/// Only one message is in flight at a time, so each failure begins or prolongs a pause.
 struct EventReceiverHealth {
     /// The first delay after a failed call; each later one is twice as long, up to `longestDelay`.
     static let firstDelay: TimeInterval = 1
@@ -27,7 +28,7 @@ struct EventReceiverHealth {
         let (cause, delay): (Pause.Cause, TimeInterval) =
             switch failure {
             case .overloaded(_, let retryAfter):
-                // The delay is spread a little, as others may wait for the same moment.
+                // The delay is spread a little, as other clients may wait for the same moment.
                 (.overloaded, retryAfter.timeInterval * (1 + jitter / 4))
             case .unavailable(_, let retryAfter, _):
                 (.outage, max(self.length(Self.firstDelay, Self.longestDelay, jitter), retryAfter?.timeInterval ?? 0))
@@ -39,7 +40,7 @@ struct EventReceiverHealth {
         self.failures += 1
     }
 
-    /// From half to all of the current length.
+    /// A delay from half to all of the current longest one, chosen by `jitter`.
     private func length(_ first: TimeInterval, _ longest: TimeInterval, _ jitter: Double) -> TimeInterval {
         min(first * pow(2, Double(min(self.failures, 20))), longest) * (0.5 + jitter / 2)
     }

@@ -10,11 +10,12 @@ extension LaneState {
     /// Whether other servers know of the pause, so that one server probes for all.
     var isPauseShared: Bool { self.sharedPause != nil }
 
-    /// The news of the pause for the others; `nil` if they know it, or if only this server pauses.
+    /// The change of the pause that the other servers must know; `nil` if they know it, or if only
+    /// this server pauses.
     ///
-    /// A cause that an operator must fix may be this server's fault alone. The same holds for
-    /// failures that begin again after another server's probe has ended the pause: such a server
-    /// pauses alone, and delays nobody.
+    /// A cause that an operator must fix may be this server's fault alone. So may failures that
+    /// begin again after another server's probe has ended the pause. In both cases this server
+    /// pauses alone, and delays no other server.
     mutating func takePause(now: Date) -> LanePause.Ongoing?? {
         guard let pause, !pause.cause.needsOperator else {
             guard self.sharedPause.take() != nil, self.pause == nil else { return nil }
@@ -25,7 +26,8 @@ extension LaneState {
         return LanePause.Ongoing(pause, delayCount: self.health.delayCount, now: now)
     }
 
-    /// Applies another server's latest report, once, unless the provider answers this server.
+    /// Applies another server's latest report of a pause, once, unless the provider still answers
+    /// this server.
     mutating func observe(_ report: LanePause, now: Date) {
         guard report.number != self.observedPause else { return }
         guard let ongoing = report.ongoing else {
@@ -37,7 +39,7 @@ extension LaneState {
             return
         }
         let pause = ongoing.pause(now: now)
-        // The report is examined again, as this server may be the next to fail.
+        // The report is examined again later, as this server may be the next to fail.
         if self.health.contradicts(pause) { return }
         self.observedPause = report.number
         self.record(self.health.join(pause, delayCount: ongoing.delayCount, now: now))

@@ -7,15 +7,16 @@ extension LaneState {
     /// The assumed number of servers before the first exchange, some milliseconds after the start.
     static let unknownServers = 10
 
-    /// Divides the rate among so many servers.
+    /// Divides the rate among this many servers.
     mutating func share(among servers: Int) {
         guard servers != self.servers else { return }
         self.servers = max(1, servers)
         self.pacer?.share(among: self.servers)
     }
 
-    /// Applies, once, a delay that the provider has asked another server for, so that new
-    /// credentials end it; afterwards one server probes for all that know of the pause.
+    /// Applies, once, a delay that the provider has asked another server for. It becomes a pause,
+    /// so that new credentials end it. After the delay, one server probes for all servers that
+    /// know of the pause.
     mutating func observe(_ delay: LaneDelay, now: Date) {
         guard delay.number != self.observedDelay else { return }
         self.observedDelay = delay.number

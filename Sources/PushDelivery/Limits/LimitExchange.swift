@@ -2,20 +2,21 @@ package import Foundation
 package import Logging
 package import PushStore
 
-/// Sends this server's delays and pauses of lanes to the other servers of a store, and applies
-/// theirs; counts the servers.
+/// Sends this server's delays and pauses of lanes to the other servers of a store, and applies the
+/// delays and pauses of those servers. Also counts the servers.
 ///
-/// While that fails, the server continues with the last number of servers, and keeps its news:
-/// nothing is refused because of it.
+/// While an exchange fails, the server continues with the last number of servers, and keeps the
+/// delays and pauses that it could not send. No request is refused because of that.
 package actor LimitExchange {
     private let store: any LimitStore
     private let status: SenderStatus
     private let servers: ServerCount
     private let logger: Logger
     private let now: @Sendable () -> Date
-    /// A random number, since the server's number may change while it runs.
+    /// Identifies this server in the exchange. It is random, since the server's number in the
+    /// store may change while the server runs.
     private let process = Int64.random(in: 1 ... .max)
-    /// News that was not stored yet, or may not have been.
+    /// Delays and pauses that were not stored yet, or may not have been.
     private var unsent: LimitNews?
     private var isFailing = false
     private var isRunning = false

@@ -4,8 +4,8 @@ package import PushStore
 
 /// Runs the exchange of lanes' delays and pauses with the servers that share the store.
 package struct LimitService: Sendable {
-    /// An exchange without news is two queries. A server's news reaches the others within two
-    /// intervals.
+    /// The time between two exchanges. An exchange with no new delay or pause is two queries. A
+    /// new one reaches the other servers within two intervals.
     private static let interval = Duration.milliseconds(500)
     /// The number of exchanges between two deletions of old rows.
     private static let exchangesUntilDeletion = 60

@@ -5,7 +5,7 @@ internal import PushStore
 /// The rates of the lanes, which are divided by the number of servers, the delays that providers
 /// ask for, and the pauses of lanes.
 extension SenderStatus {
-    /// Removes and returns the news that the other servers do not know yet.
+    /// Removes and returns the delays and pauses that the other servers do not know yet.
     func takeNews(now: Date) -> LimitNews {
         var news = LimitNews()
         for shared in self.all {
@@ -19,7 +19,7 @@ extension SenderStatus {
         return news
     }
 
-    /// Applies the other servers' news.
+    /// Applies the delays and pauses that the other servers have reported.
     func apply(_ answer: LimitAnswer, now: Date) {
         let delays = Dictionary(answer.delays.map { ($0.lane, $0) }) { first, _ in first }
         let pauses = Dictionary(answer.pauses.map { ($0.lane, $0) }) { first, _ in first }

@@ -50,8 +50,8 @@ extension PostgreSQLReader {
 
     private static let lastUser = "select max(id) from account"
 
-    /// Falls back to the last user's password, if all users from that id on were deleted after
-    /// `lastUser`.
+    /// The first password from the id `$1` on. If all users from that id on were deleted after
+    /// `lastUser` was read, the password of the last user.
     private static let passwordFrom = """
         select coalesce(
             (select password from account where id >= $1 order by id limit 1),

@@ -18,12 +18,12 @@ extension PostgreSQLStore {
         try await tx.query("\(PostgreSQLReader.accountWithID) for no key update", id).first.map(StoredAccount.init)
     }
 
-    /// Locks the row of the user of that name for a change or a deletion. Returns also whether no
-    /// enabled administrator would be left without this one.
+    /// Locks the row of the user of that name for a change or a deletion. Also returns whether no
+    /// enabled administrator would remain without this user.
     ///
     /// `isLosing`: the user will not be an enabled administrator afterwards. If the user is one
-    /// now, the lock covers the rows of all enabled administrators. Otherwise the last two could
-    /// be removed at the same time.
+    /// now, the lock covers the rows of all enabled administrators. Otherwise two requests could
+    /// remove the last two at the same time.
     static func lockAccount(
         _ name: Username,
         isLosing: Bool,
@@ -37,8 +37,8 @@ extension PostgreSQLStore {
         }
         let locked = try await tx.query("\(find) for update", key).first.map(StoredAccount.init)
         guard isLosing, let account = locked, account.isAdministrator else { return (locked, false) }
-        // The user may have become an administrator since. Two such transactions may deadlock; one
-        // of them is then retried.
+        // The user may have become an administrator since the lock was chosen. Two such
+        // transactions may deadlock; one of them is then retried.
         if others == nil { others = try await Self.lockAdministrators(tx) }
         return (account, others?.contains { $0 != account.id } != true)
     }

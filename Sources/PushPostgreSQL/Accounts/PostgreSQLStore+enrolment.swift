@@ -38,7 +38,8 @@ extension PostgreSQLStore {
             let found = try await tx.query(Self.lockUserOfCode, code.bytes, now.milliseconds).first.map {
                 try TokenGrant.used($0, code, sealing)
             }
-            // If two requests use a code at the same time, the second finds it deleted.
+            // If two requests use a code at the same time, the second request finds the code
+            // deleted.
             guard let (user, grant) = found, try await tx.query(Self.useCode, code.bytes).changed == 1 else {
                 return nil
             }

@@ -67,7 +67,8 @@ extension PostgreSQLStore {
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
             if let record { tx.append(record.about(prefix, in: audit)) }
             let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
-            // An administrator's token is not a session, and no device names it.
+            // This retires nothing if the token comes from an administrator: it is not a session,
+            // and no device names it.
             try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
             if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
@@ -102,7 +103,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Other servers may have stored later uses.
+    /// Keeps the later time, since another server may have stored a later use.
     private static let tokensUsed = """
         with used as (
             select t.prefix, u.at from token t join unnest($1::text[], $2::bigint[]) as u (prefix, at) on u.prefix = t.prefix
@@ -119,7 +120,8 @@ extension PostgreSQLStore {
         by record: AuditRecord?,
         _ tx: WriteTransaction
     ) async throws -> BearerToken {
-        // With 62^8 prefixes, a repeated one is improbable. A code needs one, too; nobody sees it.
+        // With 62^8 prefixes, a repeated prefix is improbable. A code needs a prefix, too,
+        // although nobody sees it.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint

@@ -18,8 +18,8 @@ extension PostgreSQLStore {
 
     /// Deletes a user and all the user's rows. The caller has locked the user's row.
     private static func deleteUser(_ tx: WriteTransaction, _ user: Int64) async throws {
-        // A post that adds the user as a recipient locks the counter. This transaction waits for
-        // it, and then sees its rows.
+        // A post that adds the user as a recipient locks the user's counter of changes. This
+        // transaction waits for the post, and then sees the post's rows.
         _ = try await tx.query(Self.lockCounter, user)
         let devices = try await tx.query(Self.devicesOfUser, user).map { try $0.integer(0) }
         try await Self.delete(tx, devices: devices)

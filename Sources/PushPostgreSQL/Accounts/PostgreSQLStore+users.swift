@@ -28,15 +28,15 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Leaves the name empty: it is encrypted for the id, which the insert assigns. The condition
-    /// keeps a taken name from consuming an id.
+    /// Leaves the name empty: its encryption is bound to the id, which the insert assigns. The
+    /// condition keeps a taken name from consuming an id.
     private static let insertUser = """
         insert into account (name, name_key, role, apps, password, created_at)
         select ''::bytea, $1, $2, $3, $4, $5 where not exists (select 1 from account where name_key = $1)
         on conflict (name_key) do nothing returning id
         """
 
-    /// Creates the counter with the user, because `makeDue` locks it.
+    /// Creates the user's counter of changes in the same statement, because `makeDue` locks it.
     private static let nameUser = """
         with counter as (insert into user_change (user_id, change) values ($1, 0))
         update account set name = $2 where id = $1

@@ -8,7 +8,8 @@ extension PostgreSQLReader {
         self.store.audit.name(of: token)
     }
 
-    /// The entries, newest first by time; entries of the same time by number.
+    /// The entries, newest first by time. Entries of the same time are in the order of their
+    /// numbers.
     package func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry] {
         let time: Int64 =
             if let number {
@@ -21,7 +22,8 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The number of entries ever written: with one chain, the newest entry's number.
+    /// The number of entries ever written. If the audit has a single hash chain, this is the
+    /// newest entry's number.
     package func lastAuditNumber() async throws(StoreError) -> Int64 {
         try await self.read(Self.entryCount) { try $0.first?.integer(0) ?? 0 }
     }

@@ -3,15 +3,16 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLReader {
-    /// Checks each chain from its start to its end.
+    /// Checks each of the audit's hash chains from its start to its end.
     package func auditFault() async throws(StoreError) -> AuditFault? {
         var next: Int64 = 0
         while true {
             guard let chain = try await self.chain(from: next) else { return nil }
-            // Chains are never deleted, so a gap in their numbers is a fault.
+            // Hash chains are never deleted, so a gap in their numbers is a fault.
             guard chain.chain == next else { return AuditFault(number: AuditNumber.start(ofChain: next)) }
             if let fault = try await self.fault(in: chain) {
-                // The entry is rightly missing if `trimAudit` has deleted it meanwhile.
+                // It is no fault if `trimAudit` has deleted the entry meanwhile: then the chain's
+                // start has moved.
                 guard let now = try await self.chain(from: next), now.start != chain.start else { return fault }
                 continue
             }

@@ -8,7 +8,7 @@ extension PostgreSQLStore {
         try await self.write { tx in tx.append(record) }
     }
 
-    /// Trims one chain after the other, each from its oldest entry on.
+    /// Trims one hash chain after the other, each from its oldest entry on.
     package func trimAudit(before date: Date, limit: Int) async throws -> Int {
         let time = date.milliseconds
         var count = 0
@@ -42,7 +42,7 @@ extension PostgreSQLStore {
         return count
     }
 
-    /// The chains whose oldest entry is older than the given time.
+    /// The audit's hash chains whose oldest entry is older than the given time.
     static let trimmableChains = """
         select c.chain from audit_chain c
         where (
@@ -51,8 +51,8 @@ extension PostgreSQLStore {
         order by c.chain
         """
 
-    /// The last entry to delete among the first `$4` of a chain. The order of the times differs
-    /// slightly from that of the numbers.
+    /// The last entry to delete among the first `$4` entries of a hash chain. The order of the
+    /// entries' times differs slightly from the order of their numbers.
     static let lastOld = """
         select number, link from (
             select a.number, a.link, a.at from audit a

@@ -3,11 +3,12 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The chain's stored end differs from the end that its writer knows: another server adds to it
-/// now.
+/// The stored end of a hash chain of the audit differs from the end that this server knows:
+/// another server now adds entries to the chain.
 struct AuditChainLost: Error {}
 
-/// Numbers of entries: the chain's number, shifted, plus the position within the chain.
+/// The numbers of the audit's entries: the number of the hash chain, shifted, plus the entry's
+/// position within the chain.
 enum AuditNumber {
     static let placeBits: Int64 = 40
 
@@ -15,11 +16,11 @@ enum AuditNumber {
     static func start(ofChain chain: Int64) -> Int64 { chain << Self.placeBits }
 }
 
-/// Entries that a transaction adds to a chain.
+/// Entries that a transaction adds to one of the audit's hash chains.
 ///
-/// The statement fails unless it inserts one row for each entry. It inserts fewer if the chain no
-/// longer ends where this server knows. So a server that was paused for long cannot fork a chain
-/// that another server has taken over.
+/// The statement fails unless it inserts one row for each entry. It inserts fewer rows if the
+/// chain's end is no longer the end that this server knows. So a server that was paused for long
+/// cannot fork a chain that another server has taken over.
 struct AuditExtension {
     /// The SQLSTATE of the statement's failure: a division by zero.
     static let refusal = "22012"
@@ -77,7 +78,7 @@ struct AuditExtension {
 }
 
 extension WriteTransaction {
-    /// The end of the slot's chain, or of a chain that this transaction takes over.
+    /// The end of the slot's hash chain, or of a chain that this transaction takes over.
     func head(of slot: WriterSlot, server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let head = slot.head { return head }
         return try await self.takeChain(server: server, with: audit)
@@ -85,11 +86,11 @@ extension WriteTransaction {
 
     // MARK: - Private
 
-    /// Takes over the first chain whose server has ended, or begins a chain.
+    /// Takes over the first hash chain whose server has ended, or begins a chain.
     private func takeChain(server: Int64, with audit: AuditChain) async throws -> AuditHead {
         if let row = try await self.query(Self.freeChain, server).first {
             let link = AuditLink(number: try row.integer(1), code: try row.data(2))
-            // Leaves a chain that was altered as it is, for `auditFault` to report.
+            // Does not take over a chain whose stored end was altered: `auditFault` reports it.
             if try row.data(3) == audit.mac(ofEnd: link) {
                 return AuditHead(chain: try row.integer(0), server: server, link: link)
             }

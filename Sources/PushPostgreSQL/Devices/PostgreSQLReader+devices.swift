@@ -34,7 +34,7 @@ extension PostgreSQLReader {
             where d.id = any($1::text[]) and p.owner is null and p.due_at > $2)
         """
 
-    /// A push is in `push` while it waits, and in `push_end` afterwards.
+    /// A push is in the table `push` until it is settled, and in `push_end` afterwards.
     package static let claims = """
         with c as (
             select d.number, d.user_id, d.claims_for, f.notification_id

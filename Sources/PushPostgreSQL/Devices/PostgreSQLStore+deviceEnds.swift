@@ -4,8 +4,9 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Deletes devices and claims with all their rows, and the claims of these devices. Returns
-    /// whether any existed.
+    /// Deletes devices, and claims of handles that are not confirmed yet, with all their rows.
+    /// Also deletes the claims that belong to these devices. Returns whether any of the devices
+    /// and claims existed.
     ///
     /// Cancels their pushes at the database's time, because not all callers have a time.
     @discardableResult
@@ -37,8 +38,8 @@ extension PostgreSQLStore {
         delete from device where number = any($1::bigint[])
         """
 
-    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved`: another
-    /// account has registered the handle, on that platform.
+    /// Retires devices of one user, cancels their pushes, and ends their claims. `moved` is the
+    /// platform on which another account has registered the handle, if any.
     static func retire(
         _ tx: WriteTransaction,
         devices: [Int64],

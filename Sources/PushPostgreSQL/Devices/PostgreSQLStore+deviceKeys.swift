@@ -24,7 +24,7 @@ extension PostgreSQLStore {
     package func deviceKeys(of audience: HashedAudience, atMost limit: Int) async throws -> [DeviceKeyEntry]? {
         try await self.write { [sealing] tx in
             let pages = AudiencePages(audience)
-            // `isLarger` counts no devices.
+            // For the branch of all devices, `isLarger` does not count, and always returns `true`.
             if audience.branches == [.devices] {
                 let devices = try await tx.query(Self.countDevices, limit + 1).first?.integer(0) ?? 0
                 if devices > Int64(limit) { return nil }
@@ -36,7 +36,8 @@ extension PostgreSQLStore {
                 let next = try await pages.take(AudienceWalk.page, at: &walk, tx)
                 numbers.formUnion(next.rows.devices.map(\.number))
                 isLast = next.isLast
-                // A user may have more devices than rows.
+                // Each page may have more devices than `AudienceWalk.page`, since a user may have
+                // several devices.
                 guard numbers.count <= limit else { return nil }
             }
             return try await tx.query(

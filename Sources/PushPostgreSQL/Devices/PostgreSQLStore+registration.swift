@@ -8,8 +8,8 @@ extension PostgreSQLStore: RegistrationStore {
     /// Attempts for a registration while other requests register its handle at the same time.
     private static let attempts = 10
 
-    /// Retries a transaction if another one has registered its handle at the same time; the retry
-    /// finds that handle.
+    /// Runs a transaction again if another transaction has registered its handle at the same time.
+    /// The next run finds the registration of that handle.
     package func follow<Outcome>(
         _ decision: RegistrationDecision,
         page: Int,
@@ -62,7 +62,8 @@ extension PostgreSQLStore: RegistrationStore {
         return true
     }
 
-    /// Pushes accepted in the other environment do not show that this one works.
+    /// Also deletes the times of accepted pushes: a push accepted in the old environment does not
+    /// show that the new environment works.
     private static let moveDevice = """
         with moved as (
             update device set lane = $2, environment_moves = environment_moves + 1

@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Retires the devices of a user that were last registered with the given sessions, which
-    /// somebody ends. Adds each device to the audit, with the actor of `record`. The user must be
+    /// Retires the devices of a user that were last registered with the given sessions, which the
+    /// caller ends. Adds each device to the audit, with the actor of `record`. The user must be
     /// locked.
     static func retireDevices(
         _ tx: WriteTransaction,
@@ -19,8 +19,8 @@ extension PostgreSQLStore {
         try await Self.write(DeviceEnds(ofSessions: devices, by: record), ofUser: user, tx, now: now)
     }
 
-    /// A server of an older version that registers a device again leaves the old session's name
-    /// there, but changes `registered_at`.
+    /// If a server of an older version registers a device again, the device's row keeps the name
+    /// of the old session. But `registered_at` changes.
     static let devicesOfSessions = """
         \(EndingDevice.select)
         where user_id = $1 and session = any($2::text[]) and session_at = registered_at and handle is not null

@@ -68,9 +68,10 @@ extension Registrar {
         \(StoredDevice.select) where d.id = $1 and d.user_id = $2 and d.claims_for is null for update of d
         """
 
-    /// The device with the id, and the devices that have the handle, in one statement: with two
-    /// statements, two users who exchange their handles would deadlock. Reads other users' devices
-    /// only for an id that was issued, and not if the handle is shared.
+    /// Selects the device with the id and the devices that have the handle, in one statement. With
+    /// two statements, two users who exchange their handles would deadlock. Reads other users'
+    /// devices only if the user has a device with that id, and not if several users may share the
+    /// handle.
     private static let issuedAndHolders = """
         \(StoredDevice.select)
         where (d.id = $1 and d.user_id = $2 and d.claims_for is null)
@@ -85,7 +86,8 @@ extension Registrar {
         order by d.number for update of d
         """
 
-    /// With `offset 0`, the planner cannot use the index by handle.
+    /// `offset 0` keeps the planner from using the index by handle: the query reads the user's own
+    /// devices.
     private static let isHeld = """
         select exists (
             select 1 from (select platform, handle_key from device where user_id = $1 offset 0) own

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 
 extension Registrar {
-    /// Returns how many pushes have moved to the new lane.
+    /// Writes the plan of a registration. Returns how many pushes have moved to the new lane.
     func write(_ plan: RegistrationPlan) async throws -> Int {
         for old in plan.retired {
             try await PostgreSQLStore.retire(
@@ -30,7 +30,8 @@ extension Registrar {
     private static let forgetPushes = "delete from device_push where device = $1"
     private static let useCode = "update confirmation set is_used = true where handle_key = $1"
 
-    /// Returns `false`, and writes nothing, if the notification's id is in use.
+    /// Writes the plan of a claim. Returns `false`, and writes nothing, if the notification's id
+    /// is in use.
     func write(_ plan: ClaimPlan) async throws -> Bool {
         if let push = plan.push, try await !self.insert(push) { return false }
         if let claim = plan.ended { try await PostgreSQLStore.delete(self.tx, devices: [claim]) }
@@ -70,7 +71,7 @@ extension Registrar {
         where number = $1
         """
 
-    /// The earlier claim, which now belongs to the device, or a new one.
+    /// The row of the earlier claim, which now belongs to the device, or of a new claim.
     private func claimRow(_ plan: ClaimPlan) async throws -> Int64 {
         if let earlier = plan.earlier {
             _ = try await self.tx.query(Self.moveClaim, earlier, plan.device)
@@ -103,8 +104,9 @@ extension Registrar {
         return inserted.count == 1
     }
 
-    /// Counts towards the user's stored notifications, as each row of `notification` does until it
-    /// is deleted. Its place in the order of notifications comes from the time, as in a post.
+    /// The notification of a code counts towards the user's stored notifications, as each row of
+    /// `notification` does until it is deleted. Its place in the order of notifications comes from
+    /// the time, as in a post.
     private static let insertNotification = """
         with new as (
             insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed,

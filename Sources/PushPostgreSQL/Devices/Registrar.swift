@@ -15,7 +15,8 @@ struct Registrar {
     var sealing: Sealing { self.decision.sealing }
     var user: Int64 { self.decision.user.id }
 
-    /// Another transaction has registered the handle since this one searched for its holder.
+    /// Another transaction has registered the handle since this transaction searched for its
+    /// holder.
     struct HandleTaken: Error {}
 
     /// Follows a decision to its end.
@@ -70,7 +71,8 @@ struct Registrar {
         """
 
     private func lockUser() async throws {
-        // A user who was deleted meanwhile has no ids either, so the lock is not checked.
+        // The result is not checked: if the user was deleted meanwhile, the user's registrations
+        // do not exist either.
         _ = try await self.tx.query(PostgreSQLStore.lockUserID, self.user)
     }
 }

@@ -21,7 +21,7 @@ extension PostgreSQLReader {
                 trimmed: try state?.integer(columns + 1) ?? 0
             )
         }
-        // One event more than requested shows whether there are more.
+        // The query asks for one event more than `limit`, which shows whether there are more.
         if let sender { return try await self.read(Self.eventsOfSender, start, limit + 1, sender.id, as: body) }
         return try await self.read(Self.allEvents, start, limit + 1, as: body)
     }
@@ -46,7 +46,7 @@ extension PostgreSQLReader {
     static let allEvents = events(where: "e.kind <> 0")
     static let eventsOfSender = events(where: "e.sender_id = $3")
 
-    /// The columns of `StoredEvent`, and of the state.
+    /// Selects the columns of `StoredEvent`, and the numbers from `event_state`.
     private static func events(where condition: String) -> String {
         """
         select e.number, e.at, e.kind, e.notification_id,
@@ -62,8 +62,9 @@ extension PostgreSQLReader {
         """
     }
 
-    /// Numbers have gaps only before the starts of servers. Each start accounts for the numbers
-    /// since the start before it.
+    /// Selects the figures from which the number of undelivered events follows. Gaps in the
+    /// numbers occur only just before the row of a server's start (kind 0). The sum counts these
+    /// gaps and rows, which are no events.
     static let backlog = """
         with s as (select newest, greatest(delivered, trimmed) as start from event_state)
         select s.newest, s.start, (

@@ -23,7 +23,8 @@ extension PostgreSQLStore {
                     isEvent: try row.integer(2) != 0
                 )
             }
-            // The order of the times differs slightly from that of the numbers.
+            // The rows are in the order of their numbers, from which the order of their times
+            // differs slightly.
             guard let last = rows.lastIndex(where: \.isOld) else { return TrimmedEvents(count: 0, undelivered: 0) }
             let deleted = rows[...last]
             _ = try await tx.query("delete from event where number > $1 and number <= $2", trimmed, rows[last].number)

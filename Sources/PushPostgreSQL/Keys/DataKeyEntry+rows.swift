@@ -25,7 +25,8 @@ extension DataKeyEntry {
         try Self.entries(connection.query(Self.all)).check(keyring)
     }
 
-    /// Marks a key of the keyring as in use, in a transaction. Throws as the other `record` does.
+    /// Marks a key of the keyring as in use, in a transaction. Throws the same errors as the other
+    /// `record`.
     static func record(_ number: UInt32, of keyring: Keyring, now: Date, _ tx: WriteTransaction) async throws {
         guard let checkValue = keyring.checkValue(of: number) else { return }
         _ = try await tx.query(Self.adding, Int64(number), checkValue, now.milliseconds)

@@ -5,14 +5,14 @@ internal import PushCore
 internal import PushStore
 
 extension DayKeyReport {
-    /// The days from today to the day whose key identifies the chain: the keys of all servers must
-    /// derive the same key for that day.
+    /// The number of days from today to the day whose key identifies the chain of day keys: all
+    /// servers must derive the same key for that day.
     private static let lead: UInt32 = 400
     /// The check value is replaced once its day is closer than this.
     private static let renewal: UInt32 = 200
 
-    /// At least one row: the day and the check value, whether day keys encrypt, and a holder with
-    /// its day and time.
+    /// Selects at least one row. Each has the day and the check value, whether day keys encrypt,
+    /// and a holder with its day and time.
     static let all = """
         select c.day, c.check_value, m.oldest_known = m.name, h.place, h.day, h.at
         from (select 1) as one left join day_chain c on c.id = 1
@@ -40,8 +40,8 @@ extension DayKeyReport {
         self.init(check: check, isSealing: isSealing, holders: holders)
     }
 
-    /// The day keys of a server that opens the database; a new chain if no server had one
-    /// before. Throws `StoreError.wrongDayKeys`.
+    /// The day keys of a server that opens the database. Creates a new chain of day keys if no
+    /// server had one before. Throws `StoreError.wrongDayKeys`.
     static func open(_ keeper: any DayChainKeeper, now: Date, _ connection: BlockingConnection) throws -> DayKeys {
         try connection.transaction {
             // The lock makes servers that start at the same time take turns, and keeps older
@@ -64,8 +64,8 @@ extension DayKeyReport {
         }
     }
 
-    /// The check value that identifies the chain from now on; `nil` if the stored one is recent
-    /// enough.
+    /// The check value that identifies the chain of day keys from now on; `nil` if the stored
+    /// value is recent enough.
     func nextCheck(_ chain: DayChain, now: Date) -> (day: Day, value: Data)? {
         let today = max(Day(of: now), chain.day)
         if let check, check.day.number > today.number + Self.renewal { return nil }
@@ -85,10 +85,10 @@ extension DayKeyReport {
             select 1 from node where not is_fenced and until >= \(DatabaseClock.now) and schema < $1)
         """
 
-    /// Deletes holders that have not reported for 90 days.
+    /// Deletes the rows of holders (files with day keys) that no server has reported for 90 days.
     static let deleteSilentHolders = "delete from day_key_holder where at < \(DatabaseClock.now) - 7776000000"
 
-    /// A holder, and the day up to which it has destroyed keys.
+    /// Stores a holder, and the day up to which it has destroyed keys.
     static let storeHolder = """
         insert into day_key_holder (place, day, at) values ($1, $2, \(DatabaseClock.now))
         on conflict (place) do update set day = excluded.day, at = excluded.at

@@ -38,7 +38,7 @@ struct HeldKeys: Sendable, Hashable {
         }
     }
 
-    /// The check value of each number.
+    /// The check value of each key, by the key's number.
     var checkValues: [UInt32: Data] {
         Dictionary(self.keys.map { ($0.number, $0.checkValue) }) { first, _ in first }
     }

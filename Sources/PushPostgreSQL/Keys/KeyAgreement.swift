@@ -16,7 +16,8 @@ struct KeyAgreement: Sendable {
         let sealing: UInt32
         /// `nil` for a server of an older version, which does not publish its keys.
         let held: HeldKeys?
-        /// Whether it is a command: no server waits until a command has a key.
+        /// Whether this holder is a command rather than a server: no server waits until a command
+        /// has a key.
         let isCommand: Bool
 
         var keys: ServerKeys { ServerKeys(name: self.name, sealing: self.sealing, checkValues: self.held?.checkValues) }
@@ -25,7 +26,7 @@ struct KeyAgreement: Sendable {
     let used: [DataKeyEntry]
     let holders: [Holder]
 
-    /// Reads both in one statement, and so in one snapshot.
+    /// Reads the keys in use and the holders in one statement, and so in one snapshot.
     static let all = """
         select false, d.number, '', d.used_at, d.seals, d.check_value from data_key d
         union all
@@ -58,13 +59,13 @@ struct KeyAgreement: Sendable {
         (self.used, self.holders) = (used, holders)
     }
 
-    /// The servers other than the server with that number.
+    /// The servers other than the server with the number `server`.
     func servers(besides server: Int64?) -> [ServerKeys] {
         self.holders.filter { !$0.isCommand && $0.server != server }.map(\.keys)
     }
 
     /// Throws `StoreError.wrongKeyring` if a key in use is missing from the keyring, or differs
-    /// there. Names the server that encrypts with the key.
+    /// there. The error names the server that encrypts with the key.
     func check(_ keyring: Keyring) throws(StoreError) {
         for entry in self.used {
             do {
@@ -82,11 +83,11 @@ struct KeyAgreement: Sendable {
         }
     }
 
-    /// The key with which the server with that number encrypts. If that is not its keyring's
-    /// first key, also what the first key waits for.
+    /// The key with which the server with the number `server` encrypts. If that is not the first
+    /// key of its keyring, also returns the servers that lack the first key.
     ///
-    /// With older versions that encrypt with different keys, no key may be known to all servers.
-    /// Then it is a key in use.
+    /// If servers of older versions encrypt with different keys, there may be no key that all
+    /// servers have. The result is then one of the keys in use.
     func choice(_ keyring: Keyring, besides server: Int64?) -> (sealing: UInt32, wait: KeyWait?) {
         let servers = self.servers(besides: server)
         let sealing =

@@ -15,8 +15,8 @@ extension PostgreSQLStore {
             days.beginSealing()
             turn.begins = true
         }
-        // Uses the earlier time: a clock that is ahead must not destroy keys that other servers
-        // still need.
+        // Uses the earlier of the server's and the database's time: a clock that is ahead must not
+        // destroy keys that other servers still need.
         let moment = min(now, try await self.databaseTime())
         let day = DayKeyReport.firstDay(at: moment)
         try await self.renewReadOnce(before: day, now: moment, &turn)
@@ -53,7 +53,7 @@ extension PostgreSQLStore {
         Date(milliseconds: try await self.read("select \(DatabaseClock.now)")[0].integer(0))
     }
 
-    /// Whether day keys encrypt now. Starts that if all servers support it.
+    /// Whether day keys encrypt now. Begins to encrypt with them if all servers support that.
     private func mayBeginDayKeys() async throws -> Bool {
         try await self.write { tx in
             _ = try await tx.query(Schema.schemaLock)

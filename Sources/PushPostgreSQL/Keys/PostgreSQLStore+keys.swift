@@ -34,7 +34,8 @@ extension PostgreSQLStore {
                     await self.keys.signal.wait(atMost: Self.longestWait)
                     continue
                 }
-                // Cancellation of the task ends the sleep early; the loop's condition sees it.
+                // Cancellation of the task ends the sleep early; then the loop's condition ends
+                // the loop.
                 try? await Task.sleep(for: ServerMembership.renewalInterval)
                 // The next round retries what fails.
                 try? await self.settleKeys()
@@ -44,7 +45,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Encrypts with the keyring's first key, if it waits and all servers have it.
+    /// Encrypts with the keyring's first key, if this key has waited for other servers and all of
+    /// them have it now.
     func settleKeys() async throws {
         guard self.options.mayExchange() else { return }
         try await self.keys.changing {
@@ -79,22 +81,25 @@ extension PostgreSQLStore {
 
     // MARK: - Private
 
-    /// Publishes the keyring's keys to the others, and encrypts with the first key that all have.
+    /// Publishes the keyring's keys to the other servers, and encrypts with the first key that all
+    /// have.
     ///
     /// Every transaction that joins, publishes keys or changes the encrypting key locks the row of
-    /// `schema_state`. So a read of the other servers after the lock holds until the commit.
+    /// `schema_state`. So what this transaction reads about the other servers under the lock stays
+    /// true until the commit.
     private func use(_ keyring: Keyring, _ record: AuditRecord?, at date: Date) async throws {
         let current = try KeyAgreement(await self.read(KeyAgreement.all))
         try current.check(keyring)
-        // Counts first, so that a pass of `rewrap` that ends meanwhile does not delete a key that
-        // is in use again.
+        // The replacement is counted before anything changes. So a pass of `rewrap` that ends
+        // meanwhile does not delete a key that is in use again.
         self.exchanges.wrappingAdd(1, ordering: .relaxed)
         let (vault, server, held) = (self.sealing.vault, self.membership.number, self.keys.held(keyring))
         let (before, wasSealing) = (vault.keyring, vault.isSealing)
-        // A server without all keys had stopped encrypting. It starts again with a key in use,
-        // which all servers have.
+        // If this server lacked a key before, it had stopped encrypting. It starts again with a
+        // key in use, which all servers have.
         let interim = wasSealing ? before.sealing : current.used.last?.number ?? keyring.sealing
-        // Others may encrypt with any of these keys as soon as they see them.
+        // Other servers may encrypt with any of these keys as soon as they see that this server
+        // has them.
         if let opening = keyring.joined(with: before).sealing(with: interim), opening != before || !wasSealing {
             vault.replaceKeyring(opening)
         }
@@ -111,20 +116,21 @@ extension PostgreSQLStore {
                 return choice
             }
         } catch {
-            // If the commit may have happened, others may rely on this server to decrypt values
+            // If the commit may have happened, other servers may rely on this server to decrypt
+            // values under the new keys.
             // under the new keys.
             if case StoreError.unknownOutcome = error { throw error }
             if vault.keyring != before || !wasSealing { vault.replaceKeyring(before, isSealing: wasSealing) }
             throw error
         }
         self.keys.use(keyring, sealing: choice.sealing, choice.wait)
-        // If this fails, the last key stays in use until `keepKeys` succeeds.
+        // If this fails, the previous key stays in use until `keepKeys` succeeds.
         if self.keys.isUnreported { try? await self.reportSealing() } else { self.keys.recordReported() }
     }
 
     /// Publishes which key encrypts. This must come after the switch, so that no server deletes
-    /// the old key while this one may encrypt with it. The new key stays in use as the first of
-    /// the keyring.
+    /// the old key while this server may encrypt with it. Until then the new key counts as in use
+    /// because it is the first of the keyring.
     private func reportSealing() async throws {
         let (server, sealing) = (self.membership.number, Int64(self.sealing.vault.keyring.sealing))
         try await self.write { tx in

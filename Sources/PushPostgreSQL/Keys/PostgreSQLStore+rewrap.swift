@@ -12,8 +12,8 @@ extension PostgreSQLStore {
         let (vault, page) = (self.sealing.vault, max(1, page ?? SealedColumn.rewrapPage))
         let exchange = self.exchanges.load(ordering: .relaxed)
         let used = try DataKeyEntry.entries(await self.read(DataKeyEntry.all)).map(\.number)
-        // Other servers may already encrypt with the key that waits here; a pass must not
-        // re-encrypt their values with the old one.
+        // Other servers may already encrypt with the key that this server waits to use. A pass
+        // must not re-encrypt their values with the old key.
         if let wait = self.keys.wait, used.contains(wait.number) { return nil }
         let others = used.filter { $0 != vault.keyring.sealing }
         guard !others.isEmpty else { return nil }
@@ -23,9 +23,10 @@ extension PostgreSQLStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.write { tx in
-            // The lock keeps servers from starting to encrypt with one of these keys meanwhile.
+            // The lock keeps other servers from starting to encrypt with one of these keys
+            // meanwhile.
             _ = try await tx.query(Schema.schemaLock)
-            // If the keyring was exchanged meanwhile, the pass for the new one decides.
+            // If the keyring was replaced meanwhile, the pass for the new keyring decides.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             // A key with which another server still encrypts stays in use.
             let needed = try KeyAgreement(await tx.query(KeyAgreement.all)).needed
@@ -45,8 +46,8 @@ extension SealedColumn {
         "select count(*) from \(self.table) where substr(\(self.column), 1, \(Vault.keyNumber.upperBound)) = $1"
     }
 
-    /// Re-encrypts the values of the next rows that are not under the first key. Locks these rows
-    /// until the commit.
+    /// Re-encrypts those values of the next rows that are not encrypted with the first key. Locks
+    /// these rows until the commit.
     func rewrap(_ tx: WriteTransaction, _ vault: Vault, after row: Int64, limit: Int) async throws -> Page {
         let last = try await tx.query(
             "select \(self.key) from \(self.table) where \(self.key) > $1 order by \(self.key) limit 1 offset $2",
@@ -77,8 +78,8 @@ extension SealedColumn {
                 guard let value = try vault.renewed(try row.data(1), in: place) else { continue }
                 renewed.append((number, value))
             } catch is VaultError {
-                // The result reports the value to an operator. Its key stays in use, because a
-                // backup may repair the value.
+                // The result reports the unreadable value to an operator. The value's key stays in
+                // use, because a backup may repair the value.
                 unreadable += 1
             }
         }

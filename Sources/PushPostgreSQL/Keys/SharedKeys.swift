@@ -17,12 +17,12 @@ final class SharedKeys: Sendable {
         var reported: KeyWait?
         /// The reason why this server has stopped encrypting; `nil` if it has not.
         var lack: String?
-        /// Whether the others have not yet seen which key encrypts here.
+        /// Whether the other servers have not yet seen which key this server encrypts with.
         var isUnreported = false
         var isChanging = false
     }
 
-    /// The values with which a server joins the others.
+    /// The values with which this server joins the servers of the database.
     struct Entry: Sendable {
         let sealing: UInt32
         let checkValue: Data
@@ -38,8 +38,8 @@ final class SharedKeys: Sendable {
     private let onEvent: @Sendable (StoreEvent) -> Void
     private let state: Mutex<State>
 
-    /// `wait`: the keyring's first key does not encrypt yet. The vault has the keyring, with the
-    /// encrypting key first.
+    /// `wait` is set if the keyring's first key does not encrypt yet. The vault has the keyring,
+    /// with the encrypting key first.
     init(_ keyring: Keyring, _ wait: KeyWait?, _ vault: Vault, _ options: StoreOptions) {
         self.vault = vault
         self.isCommand = !options.isListedAfterEnd
@@ -48,7 +48,7 @@ final class SharedKeys: Sendable {
         self.record(wait)
     }
 
-    /// The keyring of the last exchange.
+    /// The keyring of this server since its last replacement.
     var keyring: Keyring { self.state.withLock { $0.keyring } }
 
     /// The reason why the keyring's first key does not encrypt yet.
@@ -86,7 +86,8 @@ final class SharedKeys: Sendable {
         self.record(wait)
     }
 
-    /// Records that the others know which key encrypts. Only now can they delete the old key.
+    /// Records that the other servers know which key this server encrypts with. Only now can they
+    /// delete the old key.
     func recordReported() {
         let event = self.state.withLock { state -> StoreEvent? in
             state.isUnreported = false
@@ -99,12 +100,12 @@ final class SharedKeys: Sendable {
 
     // MARK: Joining again
 
-    /// The values to join with after this server was fenced. `nil`: it lacks a key in use, so it
-    /// stops encrypting and stays out; or another change of the keys runs, and the caller must
-    /// retry.
+    /// The values with which this server joins again after it was fenced. `nil` has two causes. If
+    /// the server lacks a key in use, it stops encrypting and does not join. If another change of
+    /// the keys runs, the caller must retry.
     ///
-    /// During a change, the vault encrypts with the new keys before the state has them. So this
-    /// must not decide by the old ones meanwhile.
+    /// During a change, the vault encrypts with the new keys before `state` has them. So this must
+    /// not decide by the old keys in `state` meanwhile.
     func entry(_ agreement: KeyAgreement) -> Entry? {
         guard self.beginChange() else { return nil }
         defer { self.endChange() }
@@ -144,7 +145,7 @@ final class SharedKeys: Sendable {
         self.state.withLock { $0.isChanging = false }
     }
 
-    /// Whether the keyring has all keys in use. If not, this server stays out.
+    /// Whether the keyring has all keys in use. If not, this server does not join.
     private func isWhole(_ keyring: Keyring, _ agreement: KeyAgreement) -> Bool {
         do {
             try agreement.check(keyring)

@@ -3,7 +3,8 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLStore: LimitStore {
-    /// The lifetime of an older version's rows in `limit_news`, in milliseconds.
+    /// The lifetime of the rows that servers of an older version write to `limit_news`, in
+    /// milliseconds.
     private static let lifetime: Int64 = 120_000
     /// The limit for pauses that providers request, in milliseconds: a year.
     private static let longestDelay: Int64 = 31_536_000_000
@@ -74,7 +75,8 @@ extension PostgreSQLStore: LimitStore {
         from lane_rest r where r.until > \(DatabaseClock.now) and r.process <> $1
         """
 
-    /// Lanes, lengths in milliseconds and reasons, and the server; the longer pause stays.
+    /// The parameters are lanes, lengths in milliseconds, reasons, and the server. If a lane
+    /// already has a longer pause, that pause stays.
     static let newDelays = """
         insert into lane_rest as r (lane, until, reason, process)
         select k.lane, \(DatabaseClock.now) + k.length, k.reason, $4

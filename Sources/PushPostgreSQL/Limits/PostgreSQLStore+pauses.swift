@@ -5,12 +5,14 @@ internal import PushStore
 
 /// Pauses of lanes that several servers observe together.
 extension PostgreSQLStore {
-    /// Longer pauses, which a provider requests, are in another table.
+    /// The longest pause in the table `lane_pause`. Longer pauses, which providers request, are in
+    /// another table.
     private static let longestPause = Duration.seconds(86_400)
-    /// The time for a probe before another server may send one, in milliseconds; a dead server's
-    /// probe ends sooner.
+    /// How long a server may take for a probe before another server may send one, in milliseconds.
+    /// The probe of a dead server ends sooner.
     private static let probeTime: Int64 = 60_000
-    /// A higher count does not make a pause longer.
+    /// The largest number of earlier delays that is read: a larger one does not make a pause
+    /// longer.
     private static let maximumDelays: Int64 = 1000
     /// The tolerated difference between clocks that read the end of a pause, in milliseconds.
     private static let tolerance: Int64 = 250
@@ -26,8 +28,8 @@ extension PostgreSQLStore {
         return try rows[0].boolean(0)
     }
 
-    /// Stores pauses that have begun, been extended or ended. If one of them reports on this
-    /// server's probe, that probe has ended.
+    /// Stores pauses that have begun, been extended or ended. If this server was probing one of
+    /// these lanes, its probe ends with this.
     func store(_ pauses: [LanePause], of process: Int64) async throws(DatabaseError) {
         let pauses = pauses.sorted { $0.lane < $1.lane }
         let over = pauses.filter { $0.ongoing == nil }.map(\.lane)
@@ -78,8 +80,8 @@ extension PostgreSQLStore {
         return bounded.components.seconds * 1000 + bounded.components.attoseconds / 1_000_000_000_000_000
     }
 
-    /// The server whose probe has failed sets the length of the next pause; other servers can
-    /// only extend it.
+    /// The server whose probe has failed sets the length of the next pause. Other servers can only
+    /// extend that pause.
     static let newPauses = """
         insert into lane_pause as r (lane, number, cause, reason, since, until, rests, is_over, process)
         select k.lane, 1, k.cause, k.reason, \(DatabaseClock.now) - k.age, \(DatabaseClock.now) + k.length, k.rests, false, $7

@@ -2,9 +2,9 @@ internal import Foundation
 internal import PostgreSQL
 internal import PushStore
 
-/// The row of `move`: which database was moved here, and whether the move is complete.
+/// The row of the table `move`: which database was moved here, and whether the move is complete.
 struct MoveMark {
-    /// Identifies the other database.
+    /// Identifies the database that was moved here.
     let source: Data
     let isFinished: Bool
 

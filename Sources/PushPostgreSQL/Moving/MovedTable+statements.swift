@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushStore
 
 extension MovedTable {
-    /// Whether the table has a row that a server writes only when something is stored; rows that
-    /// it writes at its start do not count.
+    /// Asks whether the table has a row that a server writes only when something is stored. Rows
+    /// that a server writes at its start do not count.
     var finding: String {
         "select exists (select 1 from \(self.quotedName))"
     }
@@ -25,8 +25,8 @@ extension MovedTable {
         var condition = ""
         if isBehindKey {
             let parameters = self.key.enumerated().map { "$\($0.offset + 2)" }.joined(separator: ", ")
-            // The condition on the first column uses the index, whatever the index's order of
-            // texts.
+            // The condition on the first column makes PostgreSQL use the index, whatever the
+            // collation of the index is.
             condition = "where \(self.columns[0].quotedName) >= $2 and (\(key)) > (\(parameters))"
         }
         return """

@@ -4,7 +4,8 @@ internal import PostgreSQL
 package import PushStore
 
 extension PostgreSQLPlace {
-    /// Connects to the database, as the target of a move. Waits for it. Throws `StoreError`.
+    /// Connects to the database, as the target of a move. Blocks until the database answers.
+    /// Throws `StoreError`.
     package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
         do {
             return PostgreSQLMoveTarget(try self.connect(), place: self.description)
@@ -36,6 +37,7 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             try Schema.prepare(self.connection, Migration.allPostgreSQL)
             return try self.connection.transaction {
                 // A server that starts now waits for the end of this transaction, and then finds
+                // the row of `move`.
                 // the mark.
                 _ = try self.connection.query(Schema.schemaLock)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {

@@ -5,8 +5,9 @@ internal import PushStore
 
 /// The idempotent requests of one transaction.
 ///
-/// Looks their rows up at its beginning, and inserts new rows at its end. If another transaction
-/// with the same key was faster, the insertion fails, and the next run finds the row.
+/// The transaction looks up the requests' rows at its beginning, and inserts new rows at its end.
+/// If another transaction with the same key was faster, the insertion fails, and the next run
+/// finds the row.
 struct IdempotencyKeys {
     /// A request, and the notification that it stores.
     typealias Reserved = (request: IdempotentRequest, for: NewNotification)

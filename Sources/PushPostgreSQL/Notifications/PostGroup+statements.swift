@@ -55,7 +55,7 @@ private struct GroupPush {
 }
 
 extension HashedAudience {
-    /// The tags of the devices in the branches of the audience.
+    /// The tags of devices in the branches of the audience: each such branch selects by a tag.
     var deviceTags: [Data] {
         self.branches.compactMap { branch in
             if case .devicesWith(let tag) = branch { tag } else { nil }
@@ -65,8 +65,8 @@ extension HashedAudience {
 
 /// The statements of a group.
 extension PostGroup {
-    /// Finds the users whom the posts name, locked against deletion, the usage of their senders,
-    /// and the ids that are in use.
+    /// Finds the users whom the posts name, and locks them against deletion. Also finds the usage
+    /// of the posts' senders, and those of the posts' ids that are in use.
     static func lookUp(for posts: [NewNotification], _ senders: [Int64]) throws -> Statement {
         try Statement(Self.lookup, Self.userKeys(of: posts), senders, posts.map(\.id.rawValue))
     }
@@ -80,9 +80,9 @@ extension PostGroup {
         union all select n.id, null, null, null, null, null from notification n where n.id = any($3::int8[])
         """
 
-    /// As `WriteTransaction.draw`, before the users of the names are known, and which of the posts
-    /// will be stored. So it draws, for each user, one number for each post that names the user.
-    /// `nil`: the posts name nobody.
+    /// Draws numbers like `WriteTransaction.draw`, but before it is known who the named users are,
+    /// and which posts will be stored. So it draws, for each user, one number for each post that
+    /// names the user. `nil`: the posts name nobody.
     static func draw(for posts: [NewNotification]) throws -> Statement? {
         var counts: [Data: Int] = [:]
         for post in posts where post.sendAt == nil {
@@ -100,7 +100,7 @@ extension PostGroup {
         Array(Set(posts.flatMap { $0.audience.users.map(\.key) }))
     }
 
-    /// Adds to the usage of senders, and locks it. `added` is sorted by sender.
+    /// Adds to the usage of senders, and locks the rows of the usage. `added` is sorted by sender.
     static func adding(_ added: [(sender: Int64, usage: Usage)]) throws -> Statement {
         try Statement(
             Self.usageAddition,
@@ -185,8 +185,8 @@ extension PostGroup {
             where t.tag = k.tag and \(AudienceCondition.activeDevice) limit $2) as v
         """
 
-    /// Inserts the posts, with their places in the schedule; returns the places in the order of
-    /// notifications of posts that still need devices.
+    /// Inserts the posts, also into the schedule if they are sent later. For posts whose devices
+    /// are still to be found, the rows have their places in the order of notifications.
     static func insertion(of chosen: [Chosen], _ sealing: Sealing) throws -> Statement {
         let notifications = chosen.map(\.notification)
         let (recipients, pushes) = (chosen.flatMap(\.recipients), chosen.flatMap(\.pushes))
@@ -233,7 +233,7 @@ extension PostGroup {
         )
     }
 
-    /// `nil`: no post is read-once.
+    /// Inserts the recipients of read-once posts into `untaken`. `nil`: no post is read-once.
     static func untakenInsertion(of chosen: [Chosen]) throws -> Statement? {
         let untaken = chosen.flatMap(\.recipients).filter(\.isReadOnce)
         return untaken.isEmpty ? nil : try Statement(Self.untakenInsertion, untaken.map(\.id), untaken.map(\.user))

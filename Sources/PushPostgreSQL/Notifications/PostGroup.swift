@@ -6,24 +6,26 @@ internal import PushStore
 /// Posts of several callers, which one transaction stores by the same few statements.
 ///
 /// The group reads and locks the rows for all posts at once, in the order in which all
-/// transactions lock: the accounts of the users whom the posts name, these users' counters of
-/// changes. The requests' keys and the senders' usage come last, since all posts of a sender wait
-/// for it. A refusal is the outcome of its post only.
+/// transactions lock. First come the accounts of the users whom the posts name, then these users'
+/// counters of changes. The requests' keys and the senders' usage come last, since all posts of a
+/// sender wait for the usage. A refusal is the outcome of its post only.
 ///
 /// Other transactions wait for the rows that a group has locked. So it takes only two round trips:
-/// it reads and locks; it writes and commits. If a write conflicts, the run fails, and the group
-/// runs again. Posts whose devices are found page by page take more round trips; their caller is a
-/// group of its own.
+/// the first reads and locks, the second writes and commits. If a write conflicts, the run fails,
+/// and the group runs again. Posts whose devices are found page by page take more round trips;
+/// their caller is a group of its own.
 struct PostGroup {
     /// Another transaction has taken an id or a key meanwhile, or its posts have reached the
-    /// bounds of a sender.
+    /// storage limit of a sender.
     struct Overtaken: Error {}
 
-    /// The run of the transaction.
+    /// Which run of the transaction this is.
     enum Run: Sendable {
-        /// Checks the bounds at the end, and throws `Overtaken` if the posts exceed them.
+        /// Checks the senders' storage limits at the end, and throws `Overtaken` if the posts
+        /// exceed them.
         case first
-        /// Other posts of the senders wait for this transaction before it stores anything.
+        /// The run locks the senders' usage first, so that other posts of these senders wait for
+        /// this transaction.
         case overtaken
         /// As `overtaken`, after the connection was lost during an earlier run's commit. Stores
         /// nothing if that run has stored anything.
@@ -80,16 +82,16 @@ struct PostGroup {
         self.numbers = try drawn.map(WriteTransaction.numbers) ?? [:]
         self.devices = try answers.next().map(Self.devices) ?? [:]
         if run == .first { return }
-        // Also waits for the end of an earlier run's transaction. Must follow the counters, which
-        // first runs lock before the usage.
+        // This statement also waits for the end of an earlier run's transaction. It must come
+        // after the locks of the counters, because first runs lock the counters before the usage.
         self.facts.usage = try Self.usage(try await tx.query(all: [Self.adding(senders.map { ($0, Usage()) })])[0])
     }
 
     /// Stores the posts; returns an end for each member, or `nil` if an earlier run was committed.
     mutating func store() async throws -> [PostEnd]? {
         if self.run == .afterLoss, try await self.isAnyStored() {
-            // This transaction has written the senders' usage. So its commit confirms the earlier
-            // one's: PostgreSQL replicates them in order.
+            // This transaction has written the senders' usage. So its commit confirms the commit
+            // of the earlier run: PostgreSQL replicates them in order.
             return nil
         }
         self.tx.commitWithLastStatements { $0.isOvertaking ? Overtaken() : nil }
@@ -157,8 +159,8 @@ struct PostGroup {
         return .stored(reach, hasWork: hasWork)
     }
 
-    /// Inserts the posts: with the commit, or before it if devices are then found page by page.
-    /// Returns what that has made of the latter posts.
+    /// Inserts the posts: together with the commit, or before it if the devices of some posts are
+    /// then found page by page. Returns the latter posts with their reach.
     private func insert(_ chosen: [Chosen]) async throws -> [(Chosen, (reach: Reach, hasWork: Bool))] {
         if chosen.isEmpty { return [] }
         for post in chosen { for device in post.devices ?? [] { self.tx.count(.enqueued, lane: device.lane) } }
@@ -194,8 +196,8 @@ struct PostGroup {
         }
     }
 
-    /// Writes the usage last, since all posts of a sender wait for it. Only a first run can have
-    /// been overtaken; later runs have it locked.
+    /// Writes the usage last, since all posts of a sender wait for it. Only in a first run can
+    /// other posts have used up the limit; later runs have locked the usage.
     private func writeUsage() throws {
         if self.added.isEmpty { return }
         let added = self.added.sorted { $0.key < $1.key }.map { (sender: $0.key, usage: $0.value) }

@@ -15,11 +15,11 @@ struct PostMember: GroupMember {
 
     var byteCount: Int { self.posts.reduce(0) { $0 + $1.sealedPayload.count } }
 
-    /// Whether the member may share a transaction: it then locks nothing else before its users'
-    /// counters, which a group locks first.
+    /// Whether the member may share a transaction with others. Such a member locks nothing before
+    /// the counters of its users, which a group locks first.
     var joinsOthers: Bool { self.batch == nil && self.posts.count == 1 && self.isDirect(self.posts[0]) }
 
-    /// Whether a post is for users whom it names, and all their devices, now.
+    /// Whether a post goes now to all devices of users whom it names, and to no others.
     func isDirect(_ post: NewNotification) -> Bool {
         let audience = post.audience.audience
         return self.page == nil && post.sendAt == nil && post.collapseID == nil
@@ -35,7 +35,7 @@ struct PostMember: GroupMember {
     }
 }
 
-/// The end of a member in a group.
+/// The outcome of a group's work for one member.
 enum PostEnd: GroupEnd {
     case outcomes([PostOutcome])
     case failed(StoreError)
@@ -47,6 +47,6 @@ enum PostEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// While one group waits for the disk, the other group's statements run.
+    /// There are two groups: while one waits for the disk, the statements of the other run.
     static let posts = GroupLimits(groups: 2, members: 200, bytes: 4 << 20, waiting: 4096)
 }

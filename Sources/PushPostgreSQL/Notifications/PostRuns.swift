@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The runs of the transaction of a group, until its outcome is known.
 final class PostRuns: Sendable {
-    /// More runs would mean that the group itself makes them fail.
+    /// If more runs were needed, the cause would be the group itself.
     private static let maximumRuns = 4
 
     private struct State {
@@ -23,7 +23,7 @@ final class PostRuns: Sendable {
         self.state = Mutex(State(last: last))
     }
 
-    /// The ends of the last run that reached its commit.
+    /// The outcomes of the members in the last run that reached its commit.
     var last: [PostEnd]? { self.state.withLock { $0.last } }
 
     /// Whether the outcome of any commit was unknown.
@@ -57,7 +57,8 @@ final class PostRuns: Sendable {
             tx.share(among: self.members.count)
             var group = try await PostGroup(self.members, run, isAlone: self.isAlone, by: self.store, tx)
             let ends = try await group.store()
-            // `write` checks only the term of the caller whose task this is.
+            // `write` checks the credentials only of the caller whose task this is, so all
+            // members' terms are checked here.
             for term in Set(self.members.compactMap(\.term)) { try self.store.membership.lease.check(term) }
             if let ends { self.state.withLock { $0.last = ends } }
             return ends

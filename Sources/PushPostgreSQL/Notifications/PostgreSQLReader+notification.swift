@@ -71,9 +71,9 @@ extension PostgreSQLReader: GatheringReader {
         }
     }
 
-    /// Reads `untaken` only for read-once payloads. Finds the recipient by the requested values
-    /// alone. With the notification's own id, the planner may use only that id, and read all
-    /// recipients of a broadcast for each fetch.
+    /// Reads `untaken` only for read-once payloads. Finds the recipient by the requested id and
+    /// user alone. With the id from the row of `notification`, the planner might search by that id
+    /// only. It would then read all recipients of a broadcast for each fetch.
     static let fetch = """
         select \(FetchColumn.list), f.place
         from unnest($1::int8[], $2::int8[], $3::int8[], $4::boolean[], $5::int8[])
@@ -136,7 +136,8 @@ enum FetchEnd: GroupEnd {
 }
 
 extension GroupLimits {
-    /// While PostgreSQL works on one group, this server reads the other group's rows.
+    /// There are two groups: while PostgreSQL works on one, this server reads the rows of the
+    /// other.
     static let fetches = GroupLimits(groups: 2, members: 64, bytes: 0, waiting: 65_536)
 }
 

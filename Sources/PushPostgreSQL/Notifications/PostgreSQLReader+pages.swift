@@ -36,8 +36,8 @@ extension PostgreSQLReader {
 
     /// Reads a page, and its payloads if they are needed.
     ///
-    /// The two statements see the database at two moments. If a payload is erased in between, it
-    /// reads the page again, so that the page is a snapshot.
+    /// The page and its payloads are read by two statements, at two moments. If a payload is
+    /// erased in between, the function reads the page again, so that the page is a snapshot.
     private func withPayloads(
         _ needsPayloads: (NotificationPage) -> Bool,
         _ read: () async throws(StoreError) -> NotificationPage
@@ -73,7 +73,8 @@ extension PostgreSQLReader {
         let macs = self.store.sealing.rows
         var builder = PageBuilder(range, within: budget, now: now)
         var (start, removedAt): (Int64, Date?) = (range.start ?? 0, nil)
-        // One more row than fits shows whether there are more. A second statement is needed only
+        // The query asks for one row more than fits, which shows whether there are more. A second
+        // statement is needed only if some rows show nothing.
         // if some rows show nothing.
         let limit = min(range.limit, budget.rows, PageBuilder.maximumRows) + 1
         while true {
@@ -118,7 +119,7 @@ extension PostgreSQLReader {
         }
     }
 
-    /// The place of the time of the last removal.
+    /// The index of the column with the time of the last removal.
     private static let removedAt = ChangeColumn.allCases.count
 
     /// The next changes of a user. Always returns a row, with the time of the last removal at its
@@ -130,8 +131,8 @@ extension PostgreSQLReader {
         order by p.change
         """
 
-    /// Compares the user for each notification: a user may have very many others, which the query
-    /// must not read.
+    /// Looks up the row of this user for each named notification. The user may have very many
+    /// other notifications, which the query must not read.
     static let named = """
         select p.*, m.at from (select max(at) as at from removal) m left join (
             select \(ChangeColumn.list) from unnest($1::int8[], $2::int8[]) as t (notification_id, user_id)
@@ -145,8 +146,8 @@ extension PostgreSQLReader {
 }
 
 extension NotificationPage {
-    /// Removes entries that a later one of the same notification replaces: it was changed between
-    /// two statements.
+    /// Removes an entry if the page has a later entry of the same notification, which was changed
+    /// between two statements.
     fileprivate mutating func keepLatest() {
         let last = Dictionary(self.entries.map { ($0.id, $0.change) }) { max($0, $1) }
         if last.count < self.entries.count { self.entries.removeAll { $0.change != last[$0.id] } }

@@ -34,9 +34,9 @@ extension PostgreSQLStore {
     /// Erases the read-once payloads among these notifications that no recipient waits for and
     /// that have no fan-out left.
     ///
-    /// The transaction must have deleted its rows of `untaken` and `fanout` before. If two
-    /// transactions delete the last two rows, the second to lock the notification's row sees the
-    /// first one's deletion.
+    /// The transaction must have deleted its rows of `untaken` and `fanout` before. Two
+    /// transactions may delete the last two rows: then the second to lock the notification's row
+    /// sees the other one's deletion.
     static func eraseIfTaken(_ tx: WriteTransaction, _ notifications: [Int64]) async throws {
         if notifications.isEmpty { return }
         let found = try await tx.query(
@@ -47,8 +47,8 @@ extension PostgreSQLStore {
             notifications
         ).map { (id: try $0.integer(0), sender: try $0.integer(1), bytes: try $0.optionalInteger(2) ?? 0) }
         if found.isEmpty { return }
-        // A separate statement, because it must see commits that happened while the one before
-        // waited for the rows.
+        // This is a separate statement, because it must see commits that happened while the
+        // statement before it waited for the rows.
         let erased = Set(
             try await tx.query(
                 """

@@ -30,8 +30,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Locks the recipient's row first, like all transactions that change both rows. The second of
-    /// two leases finds the first.
+    /// Locks the row of `recipient` first, like all transactions that change both `recipient` and
+    /// `untaken`. If two requests lease at the same time, the second finds the lease of the first.
     static let leasePayload = """
         with r as (select 1 from recipient where notification_id = $1 and user_id = $2 for no key update),
         w as (
@@ -56,7 +56,8 @@ extension PostgreSQLStore {
             let first = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
             guard first == .taken else { return first }
             let numbers = try await tx.changes(ofUsers: [user])
-            // Another transaction may have ended the lease before this one locked the user's row.
+            // Another transaction may have ended the lease before this transaction locked the
+            // user's row.
             let outcome = try await Self.state(of: id, for: user, tx, now: now)?.taking ?? .missing
             guard outcome == .taken else { return outcome }
             let recipient = RecipientKey(notification: id.rawValue, user: user)
@@ -69,7 +70,8 @@ extension PostgreSQLStore {
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
         let book = self.options.lookBook
         return try await self.write { tx in
-            // The extra row gives the end of the next lease.
+            // The query asks for one lease more than `limit`: the extra row gives the end of the
+            // next lease.
             let leases = try await tx.query(Self.nextLeases, limit + 1).map { row in
                 (key: RecipientKey(notification: try row.integer(0), user: try row.integer(1)), end: try row.integer(2))
             }

@@ -51,8 +51,8 @@ extension PostgreSQLStore {
 
     /// The marks of the notifications that the user can see.
     ///
-    /// Compares the user for each notification: a user may have very many others, which the query
-    /// must not read.
+    /// Looks up the row of this user for each notification. The user may have very many other
+    /// notifications, which the query must not read.
     private static func marks(
         _ tx: WriteTransaction,
         _ ids: [Int64],

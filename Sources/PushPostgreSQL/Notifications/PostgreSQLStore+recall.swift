@@ -6,8 +6,8 @@ package import PushStore
 /// A recall erases the payload for all recipients at once. It then marks their rows page by page,
 /// each with a change number of its own.
 ///
-/// SQLite's store gives all recipients one number; here, a row of `recall` stands for the
-/// recipients who have none yet. Until they are marked, they can fetch nothing, and see the
+/// The store in SQLite gives all recipients one number. Here, a row of `recall` stands for the
+/// recipients without a new number. Until they are marked, they can fetch nothing, and see the
 /// notification as gone at its former place in the order of changes.
 extension PostgreSQLStore {
     /// The most recipients who are marked in the transaction of the recall.
@@ -109,7 +109,8 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> RecallStep {
-        // Waits for a running fan-out or release before it reads the rows, so that its recipients
+        // This statement waits for a running fan-out or release of the notification. Its
+        // recipients are then included.
         // are included.
         let place = try await tx.query(
             """
@@ -122,7 +123,8 @@ extension PostgreSQLStore {
         guard let place, recaller.mayRecall(ofSender: place.sender, isScheduled: place.isScheduled) else {
             return .refused
         }
-        // A recipient who has dismissed the notification already knows that it is gone.
+        // Recipients who have dismissed the notification are left out: for them it is already
+        // gone.
         let found = try await tx.query(
             """
             select r.user_id from notification n

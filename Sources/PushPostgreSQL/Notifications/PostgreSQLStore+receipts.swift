@@ -67,7 +67,8 @@ extension PostgreSQLStore {
         returning r.notification_id, r.user_id, r.fetched_at, n.sender_id
         """
 
-    /// Cancels pushes that wait for their interval, if the fetch must have come from their device.
+    /// Cancels pushes that wait for the interval between two pushes to a device, if the fetch must
+    /// have come from their device.
     private static func cancelPaced(
         _ tx: WriteTransaction,
         _ fetched: [(key: RecipientKey, at: Date)]
@@ -92,8 +93,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// The pushes that wait for their interval, to devices that are their user's only ones in the
-    /// lane.
+    /// The pushes that wait for the interval between two pushes to a device, if the device is its
+    /// user's only one in the lane.
     ///
     /// Starts at the devices: a user has few devices, but a broadcast has very many pushes.
     static let pacedPushes = """

@@ -3,8 +3,8 @@ internal import PostgreSQL
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// Makes users recipients of a notification, with the next change of each; returns the new
-    /// recipients.
+    /// Makes users recipients of a notification, each with the user's next change number; returns
+    /// the new recipients.
     ///
     /// Leaves out users who are deleted meanwhile: a deletion and this transaction wait for each
     /// other at the user's account.
@@ -43,8 +43,8 @@ extension PostgreSQLStore {
     /// The users among `$1` who are not recipients of `$2` yet and may get its payload, locked
     /// against deletion in the order of their ids.
     ///
-    /// Looks each up by the whole key: with a join, the planner may read all recipients for each
-    /// page of a broadcast.
+    /// Looks up each recipient by the whole key: with a join, the planner may read all recipients
+    /// for each page of a broadcast.
     static let newRecipients = """
         select a.id from account a where a.id = any($1::int8[]) and ($3::boolean or not a.requires_encryption)
             and (select r.user_id from recipient r where r.notification_id = $2 and r.user_id = a.id) is null

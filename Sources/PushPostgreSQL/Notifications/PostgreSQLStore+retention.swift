@@ -81,7 +81,7 @@ extension PostgreSQLStore {
     }
 
     /// Deletes the next rows of notifications from a table, in the order of their keys; returns
-    /// these.
+    /// the keys of the deleted rows.
     private static func delete(
         _ tx: WriteTransaction,
         from table: RetentionProgress.Table,
@@ -204,8 +204,8 @@ extension PostgreSQLStore {
         )
     }
 
-    /// Calls `shown` with each recipient who has neither read nor dismissed the notification,
-    /// whose devices may still show it.
+    /// Calls `shown` with each recipient who has neither read nor dismissed the notification. The
+    /// recipient's devices may still show it.
     private static func deleteRecipients(
         _ tx: WriteTransaction,
         _ part: RetentionProgress.Part,
@@ -253,7 +253,7 @@ extension PostgreSQLStore {
 }
 
 extension DuePush {
-    /// The order of keys.
+    /// Whether this push comes before the other one in the order of their keys.
     fileprivate func isBefore(_ other: DuePush) -> Bool {
         (self.notification, self.device) < (other.notification, other.device)
     }

@@ -9,7 +9,8 @@ extension PostgreSQLStore {
         let senders = erased.keys.sorted()
         if senders.isEmpty { return }
         if senders.count > 1 {
-            // The update itself may lock the rows in any order.
+            // The rows are locked by a statement of their own, because the update itself may lock
+            // them in any order.
             _ = try await tx.query(
                 "select user_id from usage where user_id = any($1::int8[]) order by user_id for no key update",
                 senders

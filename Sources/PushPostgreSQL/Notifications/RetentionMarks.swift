@@ -2,10 +2,11 @@ internal import Synchronization
 
 /// The times from which each search for expired rows starts.
 ///
-/// Entries of deleted rows at the head of an index stay as long as any snapshot is older. Each
-/// search would scan all of them. So a search after a slow one starts at the first row that the
-/// slow one found. It returns to the index's start only occasionally, for rows that another
-/// server had locked, or that were inserted late. Any thread may use it.
+/// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
+/// Each search from the head of the index would scan all of them. So a search after a slow one
+/// starts at the first row that the slow one found. It returns to the index's start only
+/// occasionally, for rows that another server had locked, or that were inserted late. Any thread
+/// may use it.
 final class RetentionMarks: Sendable {
     /// The rows to search by their time.
     enum Kind: Hashable {
@@ -30,7 +31,7 @@ final class RetentionMarks: Sendable {
     /// The duration from which a search counts as slow.
     private static let slowness = Duration.milliseconds(100)
     private static let longestDelay = Duration.seconds(600)
-    /// The range of a search after one that timed out, in milliseconds before now.
+    /// How far before now a search starts after a search that timed out, in milliseconds.
     private static let reach: Int64 = 3_600_000
 
     private let marks = Mutex([Kind: Mark]())

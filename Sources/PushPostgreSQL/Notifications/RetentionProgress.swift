@@ -2,11 +2,11 @@ internal import PushStore
 internal import Synchronization
 
 /// Records how far the rows of expired notifications are deleted. So no step scans the entries of
-/// deleted rows, which stay in their index as long as any snapshot is older.
+/// deleted rows, which an index keeps as long as any snapshot is older than the deletion.
 ///
-/// No row is inserted before that position: an expired notification has no fan-out, and its pushes
-/// are deleted before their ends. Any thread may use it. Callers must record only committed
-/// deletions.
+/// No row is inserted before the recorded position: an expired notification has no fan-out, and
+/// its rows of `push` are deleted before its rows of `push_end`. Any thread may use it. Callers
+/// must record only committed deletions.
 final class RetentionProgress: Sendable {
     /// Tables whose rows have a notification and a second number as their key.
     enum Table: String, Hashable {
@@ -15,7 +15,7 @@ final class RetentionProgress: Sendable {
         case recipients = "recipient"
     }
 
-    /// Notifications, and the second number after which each has rows.
+    /// Some notifications, and the second number after which each of them still has rows.
     typealias Part = (ids: [Int64], after: Int64)
 
     private struct Key: Hashable {
@@ -27,7 +27,7 @@ final class RetentionProgress: Sendable {
     /// has deleted would otherwise stay.
     private static let limit = 10_000
 
-    /// The last second number that is deleted; `Int64.max`: all rows are.
+    /// The second number of the last row that is deleted; `Int64.max`: all rows are deleted.
     private let last = Mutex([Key: Int64]())
 
     /// The remaining parts of notifications: first those with some rows deleted, then the others,

@@ -4,15 +4,15 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// A database that is ready: migrated, with the keys in use, and with this server registered
-/// among the others.
+/// A database that is ready: migrated, with the keys in use, and with this server registered in
+/// it.
 struct OpenedDatabase {
     let address: DatabaseAddress
     /// The cluster and its timeline, whose mark is already stored.
     let identity: ClusterIdentity
     let sealing: Sealing
     let keys: SharedKeys
-    /// The number of this server among the others.
+    /// The number that was assigned to this server.
     let assigned: AssignedNumber
     /// The newest migration that this server knows.
     let schema: String
@@ -49,8 +49,8 @@ struct OpenedDatabase {
         }
     }
 
-    /// Checks the mark before it reads or writes anything, so that an older database stays as it
-    /// is.
+    /// Checks the stored mark of the cluster before it reads or writes anything, so that an older
+    /// database stays as it is.
     private static func connect(
         _ address: DatabaseAddress,
         _ keeper: (any DatabaseMarkKeeper)?
@@ -72,7 +72,7 @@ struct OpenedDatabase {
     }
 
     /// The encrypting key, which is in use from then on. If that is not the keyring's first key,
-    /// also what the first key waits for.
+    /// also returns the servers that lack the first key.
     private static func keys(
         _ connection: BlockingConnection,
         _ keyring: Keyring,
@@ -89,7 +89,7 @@ struct OpenedDatabase {
         return choice
     }
 
-    /// `nil` if the server has no place to store them.
+    /// The day keys; `nil` if the server has no place to store them.
     private static func dayKeys(
         _ connection: BlockingConnection,
         _ options: StoreOptions,
@@ -106,8 +106,8 @@ struct OpenedDatabase {
         let read = "select secret from index_secret where id = 1"
         var row = try connection.query(read).first
         if row == nil {
-            // Waits for another server that creates it at the same time, and then keeps that
-            // server's secret.
+            // If another server creates the secret at the same time, this waits for it, and then
+            // keeps that server's secret.
             _ = try connection.query(
                 "insert into index_secret (id, secret) values (1, $1) on conflict (id) do nothing",
                 try vault.seal(IndexSecret().bytes, in: .indexSecret)
@@ -120,8 +120,8 @@ struct OpenedDatabase {
         return secret
     }
 
-    /// Stores the row of the events. If any kind of event is kept, also stores a placeholder row,
-    /// whose number the next event follows.
+    /// Inserts the row of `event_state`. If any kind of event is kept, also inserts a placeholder
+    /// event, whose number the next event follows.
     private static func beginEvents(
         _ connection: BlockingConnection,
         _ kinds: Set<PushEvent.Kind>,

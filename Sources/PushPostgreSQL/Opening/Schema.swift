@@ -63,8 +63,8 @@ enum Schema {
     }
 
     /// Throws `StoreError` if the database has since had a migration that this program must know.
-    /// Blocks migrations, and servers that join or change their keys, until the transaction
-    /// ends. So the next of them sees a server that has joined before.
+    /// Blocks migrations, and servers that join or change their keys, until the transaction ends.
+    /// So each of these sees the servers that joined before it.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         // Releases the lock of a server that is paused here, or whose machine has failed.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")
@@ -105,7 +105,7 @@ enum Schema {
             try connection.execute(Self.ownTables)
         } catch DatabaseError.refused(let code, _) where ["23505", "42P07", "42710"].contains(code) {
             // `if not exists` does not see a table that another transaction is creating, and then
-            // fails; now the table exists.
+            // the statement fails. Now that table exists.
         }
         _ = try connection.query("insert into schema_state (id) values (1) on conflict do nothing")
     }
@@ -154,7 +154,7 @@ enum Schema {
     }
 
     private static func refuseOlderServers(than migration: Migration, _ connection: BlockingConnection) throws {
-        // Before the first migration there are no servers.
+        // Before the first migration there is no table `node`, and no server.
         guard try connection.query("select to_regclass('node') is not null")[0].boolean(0) else { return }
         let older = try connection.query(
             """

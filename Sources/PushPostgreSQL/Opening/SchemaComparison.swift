@@ -3,7 +3,7 @@ internal import PostgreSQL
 internal import PushStore
 internal import Synchronization
 
-/// Compares the catalog with the objects that the same migrations create. A trigger, rule or
+/// Compares the database's catalog with the objects that the migrations create. A trigger, rule or
 /// default that somebody else has added would run with the server's statements.
 enum SchemaComparison {
     /// The objects that the migrations of these names create. A process computes them once.
@@ -64,8 +64,8 @@ enum SchemaComparison {
         return try Self.objects(of: tables.map { try $0.text(0) }, in: schema, connection)
     }
 
-    /// One line for each object that a statement on one of the server's tables can depend on.
-    /// Leaves out tables of others, and objects of extensions.
+    /// Selects one line for each object that a statement on one of the server's tables can depend
+    /// on. Leaves out tables of others, and objects of extensions.
     private static func objects(
         of tables: [String],
         in schema: String,

@@ -2,10 +2,10 @@ internal import PostgreSQL
 internal import PushStore
 
 /// Checks whether roles other than the server's can create objects in the schema, or write to its
-/// tables, and whether the server's role can create its tables there.
+/// tables. Also checks whether the server's role can create its tables there.
 ///
-/// The server would call a function of such a role, and run the code of its trigger with the
-/// server's own rights.
+/// The server would call a function that such a role has created, and run the code of its trigger
+/// with the server's own rights.
 enum SchemaOwnership {
     /// Throws `StoreError` with the rights of other roles. Ignores superusers, the database's
     /// owner, and roles that the server's role is a member of: they have all rights anyway.
@@ -51,7 +51,7 @@ enum SchemaOwnership {
             on n.nspname = current_schema() and n.oid <> pg_my_temp_schema()
         """
 
-    /// The number 0 stands for `public`, the rights of all roles.
+    /// The role number 0 stands for `public`, the rights of all roles.
     private static let foreignRights = """
         with stranger as (
             select r.oid, r.rolname::text as name from pg_roles r

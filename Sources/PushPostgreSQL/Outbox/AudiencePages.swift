@@ -18,13 +18,13 @@ struct AudiencePages {
         var rows = AudiencePage()
         /// Whether the branch has more rows than the page.
         var hasMore = false
-        /// Whether that was the audience's last page.
+        /// Whether this was the audience's last page.
         var isLast = false
     }
 
     /// Reads the next rows, at most a page, and moves `walk` past all of them.
     ///
-    /// A page of users may have more devices than rows.
+    /// A page limits the number of users, who may have more devices than the page has rows.
     func take(_ page: Int, at walk: inout AudienceWalk, _ tx: WriteTransaction) async throws -> Page {
         if case .device(let id, let user) = self.audience.audience.aim {
             let devices = try await tx.query(Self.oneDevice, id.description, user).map { try Self.device($0) }
@@ -99,7 +99,7 @@ struct AudiencePages {
         }
     }
 
-    /// One row more than the page shows whether there are more.
+    /// Asks for one row more than the page has, which shows whether there are more.
     private func query(
         _ sql: String,
         _ tx: WriteTransaction,

@@ -5,7 +5,8 @@ internal import PushStore
 
 /// Paces the pushes of one transaction.
 struct DevicePace {
-    /// Facts from the database about a push, apart from the others of this transaction.
+    /// Facts from the database about a push, without regard to the other pushes of this
+    /// transaction.
     private struct Facts {
         /// The time when a provider last accepted a push to the device's address.
         let acceptedAt: Date?
@@ -33,8 +34,8 @@ struct DevicePace {
         }
         let known = due.filter { devices.contains($0.key.device) }
         if known.isEmpty { return }
-        // A separate statement, so that it sees the commits of other transactions on the devices
-        // that are locked now.
+        // This is a separate statement, so that it sees what other transactions have committed for
+        // the devices that are locked now.
         let rows = try await tx.query(
             Self.selectPaces,
             known.map(\.key.notification),
@@ -77,8 +78,8 @@ struct DevicePace {
         self.open[delivery.key.device]?.removeAll { $0.key == delivery.key }
     }
 
-    /// Skips devices that another transaction has locked, because a lease holds locks on pushes
-    /// and must not wait.
+    /// Skips devices that another transaction has locked: a transaction that leases pushes holds
+    /// locks on them, and must not wait.
     static let lock = """
         select number from device where number = any($1::int8[]) order by number for no key update skip locked
         """

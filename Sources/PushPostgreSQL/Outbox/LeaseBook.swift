@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The pushes that this server has leased, each with the number under which it leased them.
 ///
-/// The number matters after the server was fenced: an outcome is then stored under the number of
-/// its lease, and only if no other server has taken the push over.
+/// The number matters after the server was fenced. The outcome of a push is then stored under the
+/// number of its lease, and only if no other server has taken the push over.
 final class LeaseBook: Sendable {
     private struct State {
         var owners: [DuePush: Int64] = [:]
@@ -12,7 +12,7 @@ final class LeaseBook: Sendable {
         var searches: [ContinuousClock.Instant] = []
     }
 
-    /// After this time, no commit is still running whose connection was lost.
+    /// After this time, a commit whose connection was lost is no longer running.
     private static let longestCommit = Duration.seconds(60)
 
     /// Several lanes lease and settle at the same time; each only looks up or stores some keys.

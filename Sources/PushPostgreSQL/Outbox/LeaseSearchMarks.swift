@@ -2,19 +2,19 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The times from which the searches for due pushes of each queue start.
+/// The times, called marks, from which the searches for due pushes of each queue start.
 ///
-/// Entries of deleted rows at the head of an index stay as long as any snapshot is older. Each
-/// search would scan all of them. So the search after a full lease starts at the oldest push of
-/// that lease, and every two seconds at the index's start again.
+/// An index keeps the entries of deleted rows as long as any snapshot is older than the deletion.
+/// Each search from the head of the index would scan all of them. So the search after a full lease
+/// starts at the oldest push of that lease, and every two seconds at the index's start again.
 ///
-/// After a slow search from the start, the next one from there follows only after twenty times its
-/// duration, at most half a minute. A push inserted below the mark waits until then. Pushes that a
-/// dead server had leased may be due below the mark; the marks are then dropped.
+/// A slow search from the start delays the next one from there by twenty times its duration, at
+/// most half a minute. A push inserted below the mark waits until then. Pushes that a dead server
+/// had leased may be due below the mark; the marks are then dropped.
 final class LeaseSearchMarks: Sendable {
     /// One search for due pushes.
     struct Search: Sendable {
-        /// The first time that it searches; `Int64.min`: the start.
+        /// The time from which the search starts; `Int64.min`: the index's start.
         let start: Int64
         /// Whether a search that finds too few pushes continues below its start.
         let mayContinueBelow: Bool

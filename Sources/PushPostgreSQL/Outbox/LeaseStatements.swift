@@ -19,7 +19,8 @@ struct LeaseStatements {
 
     private init(areOfHolder: Bool) {
         self.areOfHolder = areOfHolder
-        // A push that was withdrawn in flight is only settled, which any server can do.
+        // A push that was withdrawn while it was being sent is only settled, which any server can
+        // do.
         func condition(_ value: String) -> String {
             areOfHolder ? " and (p.is_withdrawn or \(StreamHolder.ofPush) = \(value))" : ""
         }

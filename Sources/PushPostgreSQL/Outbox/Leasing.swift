@@ -53,8 +53,8 @@ struct Leasing {
                     leased.append(
                         delivery.leased(push, isAddressKnown: isAddressKnown, isPaced: self.interval != nil)
                     )
-                // The reason marks such a push, which is no longer needed once the device has
-                // fetched.
+                // The reason `paced` marks a push that waits for the interval. Such a push is no
+                // longer needed once the device has fetched the notification.
                 case .wait(let date)?: waits.append((key, date))
                 case .replace?:
                     ends.append(PushEnd(push: key, state: .cancelled, reason: PushReason.replaced))
@@ -74,7 +74,7 @@ struct Leasing {
 
     // MARK: - Private
 
-    /// The same pushes, each with the number of its user's unread notifications of its app.
+    /// The same pushes, each with the number of unread notifications that its user has in its app.
     private func countingUnread(_ leased: [LeasedDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
         if leased.isEmpty { return [] }
         let rows = try await tx.query(
@@ -86,7 +86,7 @@ struct Leasing {
         )
         var counts: [DuePush: Int] = [:]
         for row in rows.map({ $0 }) {
-            // The user stands for the device, as all of the user's devices have one number.
+            // One device stands for all devices of its user, since they show the same number.
             let key = DuePush(notification: try row.integer(0), device: try row.integer(1))
             counts[key] = Int(clamping: try row.integer(2))
         }

@@ -16,7 +16,8 @@ extension PostgreSQLReader {
         order by d.device
         """
 
-    /// The offset makes the planner look up each device's push, and not walk over a broadcast's.
+    /// The offset makes the planner look up each device's push, instead of reading all pushes of a
+    /// broadcast.
     package static let deliveriesToUser = """
         with d as (
             select p.device, p.user_id, v.id, p.lane, case when p.owner is null then 'queued' else 'sending' end as state,

@@ -36,8 +36,8 @@ extension PostgreSQLReader {
     }
 
     package func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date? {
-        // Starts where the search for the next due push starts: entries of deleted rows may come
-        // before.
+        // The search starts where the search for the next due push starts: only entries of deleted
+        // rows may come before.
         let start = self.store.marks.beginPoll(in: lane, queue, at: .now).start
         return try await self.read(
             Self.oldestWaiting,

@@ -8,11 +8,11 @@ internal import PushStore
 /// A push that is being sent cannot be cancelled. It is withdrawn instead: it is not retried, and
 /// the provider's answer decides how it counts.
 extension PostgreSQLStore {
-    /// Cancels pushes of a notification, including parked ones: those to `devices`, or all; at
-    /// most `limit`, in the order of their devices.
+    /// Cancels pushes of a notification, including parked ones, in the order of their devices.
+    /// These are the pushes to `devices`, or all; at most `limit`.
     ///
-    /// Returns the devices whose pushes it has cancelled or withdrawn. Fewer than `limit`: no
-    /// others remain.
+    /// Returns the devices whose pushes were cancelled or withdrawn. If these are fewer than
+    /// `limit`, no others remain.
     static func cancel(
         _ tx: WriteTransaction,
         notification: Int64,
@@ -33,7 +33,7 @@ extension PostgreSQLStore {
         return pushes.map(\.push.device)
     }
 
-    /// Cancels pushes that are in the outbox; leaves others as they are.
+    /// Cancels those of the pushes that are in the outbox, and changes no others.
     static func cancel(_ tx: WriteTransaction, _ pushes: [DuePush], reason: String, now: Date) async throws {
         if pushes.isEmpty { return }
         let rows = try await tx.query(Self.lockKeys, pushes.map(\.notification), pushes.map(\.device))
@@ -55,8 +55,8 @@ extension PostgreSQLStore {
         try await Self.cancel(tx, pushes, reason: reason, now: now)
     }
 
-    /// Settles all pushes to devices, including parked ones and those that are being sent, whose
-    /// answers then change nothing.
+    /// Settles all pushes to devices, including parked ones and those that are being sent. The
+    /// provider's answer to a push that is being sent then changes nothing.
     ///
     /// For deleted devices. The caller must delete their rows of `device_push` afterwards, because
     /// an answer that is stored just before adds one.

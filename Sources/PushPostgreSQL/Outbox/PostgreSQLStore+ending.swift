@@ -3,22 +3,23 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The end of one push.
+/// The final outcome of one push, to be stored.
 struct PushEnd: Sendable {
     let push: DuePush
     let state: TallyState
     let reason: String?
     var providerID: String?
-    /// Set: leaves the push as it is if a server with another number has leased it meanwhile.
+    /// Set: if a server with another number has leased the push meanwhile, leaves the push as it
+    /// is.
     var owner: Int64?
-    /// Set: leaves the push as it is if its device has another address than the one with this
-    /// keyed hash.
+    /// Set: if the device's address does not have this keyed hash any more, leaves the push as it
+    /// is.
     var address: Data?
     /// Whether the next push to the device waits for an interval after this one.
     var isPaced = false
 }
 
-/// A push that ends now had ended before; the transaction is rolled back.
+/// A push had already ended when this transaction was to end it; the transaction is rolled back.
 struct EndedBefore: Error {}
 
 extension PostgreSQLStore {
@@ -103,8 +104,8 @@ extension PostgreSQLStore {
     /// notification's sender.
     ///
     /// Checks by key for a push that already ended and was enqueued again: `on conflict` would add
-    /// an entry to the log for each push, and read the index twice. No other end can come in
-    /// between, since it would have deleted the same row of `push`.
+    /// an entry to the log for each push, and read the index twice. No other transaction can end
+    /// the push in between, since it would have deleted the same row of `push`.
     ///
     /// The check is a scalar subquery: `not exists` becomes a join, which reads the whole table if
     /// the planner assumes that it is small.

@@ -64,8 +64,8 @@ extension PostgreSQLStore {
         let pages = AudiencePages(target.audience)
         var walk = AudienceWalk()
         var found = try await pages.take(page, at: &walk, tx)
-        // A small audience may still have several branches; the usual one ends with its first
-        // page, and is not counted.
+        // A small audience may still have several branches, so it is counted. The usual audience
+        // ends with its first page, and needs no count.
         let isBulk =
             if found.isLast || found.hasMore { !found.isLast } else { try await pages.isLarger(than: page, tx) }
         var pushes = PushInsertion(target, isBulk: isBulk, newRecipients: recipients, tx, now: now)

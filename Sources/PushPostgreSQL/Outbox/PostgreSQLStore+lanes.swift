@@ -40,10 +40,11 @@ extension PostgreSQLStore {
         return rows.count
     }
 
-    /// The lane of the devices of a push; for a look, that of the devices that get looks.
+    /// The lane of the devices of a push. A look is in a lane of its own, whose name is that of
+    /// the devices' lane with a suffix.
     static func lane(_ push: String) -> String { "replace(\(push).lane, '\(Lane.lookSuffix)', '')" }
 
-    /// A look moves to the looks of the new lane.
+    /// A look moves to the new lane's lane of looks.
     private static let newLane = """
         v.lane || case when p.lane like '%\(Lane.lookSuffix)' then '\(Lane.lookSuffix)' else '' end
         """

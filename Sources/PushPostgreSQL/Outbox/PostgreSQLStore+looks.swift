@@ -5,7 +5,8 @@ package import PushStore
 
 /// Looks: pushes that show nothing and tell a device to sync, as SQLite's store enqueues them.
 ///
-/// The devices' rows are locked first, so that two servers make one look of two changes.
+/// The devices' rows are locked first, so that two servers with a change each make one look, not
+/// two.
 extension PostgreSQLStore {
     package func enqueueLooks(
         _ orders: [LookOrder],
@@ -92,8 +93,8 @@ extension PostgreSQLStore {
         return try await tx.query(Self.lookDevices, users, sessions, lanes).map(LookDevice.init)
     }
 
-    /// The devices whose last look nobody sends yet. The lock keeps other servers from leasing it
-    /// before this transaction's changes are visible.
+    /// Those of the devices whose last look is not being sent yet. The lock keeps other servers
+    /// from leasing that look before this transaction's changes are visible.
     private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> Set<Int64> {
         let pushes = devices.compactMap(\.lastPush)
         if pushes.isEmpty { return [] }

@@ -29,7 +29,8 @@ extension PostgreSQLStore {
             }
             var due = try await find(statements.above, limit: request.limit)
             let continuesBelow = search.mayContinueBelow && due.count < request.limit
-            // Pushes may be inserted below the mark; usually there are none.
+            // Searches below the mark, too: pushes may have been inserted there, although usually
+            // there are none.
             if continuesBelow { due += try await find(statements.below, limit: request.limit - due.count) }
             // Orders pushes that are due at the same time by their notifications.
             due.sort { ($0.dueAt, $0.sequence, $0.key.device) < ($1.dueAt, $1.sequence, $1.key.device) }
@@ -100,8 +101,8 @@ extension PostgreSQLStore {
         if self.leases.takeSearch(now: .now) { try await self.findLostLeases() }
         let noted = RecordedLeases(in: self.leases)
         do {
-            // If a crash of the database undoes a lease, the push is leased again, as after the
-            // death of a server: it was in flight.
+            // If a crash of the database undoes a lease, the push is leased and sent again. That
+            // also happens after the death of a server that was sending it.
             return try await self.write([.relaxed, .ordered]) { tx in
                 noted.forget()
                 let leased = try await leasing.lease(try await select(tx), tx)
@@ -140,8 +141,8 @@ extension PostgreSQLStore {
         where \(DuePush.equal("p", "k")) and p.owner = k.owner
         """
 
-    /// Runs rarely, and so without an index, which each lease and each settlement would have to
-    /// update.
+    /// This query runs rarely, so it has no index: each lease and each settlement would have to
+    /// update that.
     static let own = "select notification_id, device from push where owner = $1"
 
     static let giveBack = """

@@ -11,7 +11,8 @@ extension PostgreSQLStore {
             PushSettlement(one.0, one.1, under: owner ?? number, now: now, self.sealing.index)
         }
         let sent = settlements.filter { $0.end?.providerID == Acceptance.byStream }.map(\.push)
-        // The record must precede the commit, after which other servers repeat these pushes.
+        // The sent events must be recorded before the commit, since after it other servers repeat
+        // these pushes.
         let isToBeRepeated = !sent.isEmpty && self.echoes.record(sent, at: now.milliseconds)
         do {
             try await self.settle(settlements, now: now)

@@ -47,8 +47,8 @@ extension PostgreSQLStore {
             if try row.boolean(0) { return (.sending(isCancelled: try row.boolean(1)), lane) }
             return (.waiting(until: try row.optionalInteger(2).map(Date.init(milliseconds:))), lane)
         }
-        // Each statement has its own snapshot, so this one sees a push that ended while the lock
-        // was awaited.
+        // Each statement has its own snapshot, so this statement sees a push that ended while the
+        // statement before waited for the lock.
         guard let row = try await tx.query(Self.findEnd, notification, device).first else { return nil }
         return (.ended(DeliveryStage(rawValue: try row.text(0)) ?? .failed), try row.text(1))
     }

@@ -16,7 +16,7 @@ struct PushInsertion {
     private let now: Date
     /// Users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
-    /// Users who were recipients before it, and have not dismissed the notification.
+    /// Users who were recipients before this transaction, and have not dismissed the notification.
     private var earlierRecipients: Set<Int64> = []
 
     init(
@@ -87,7 +87,7 @@ struct PushInsertion {
         }
     }
 
-    /// A device may be found twice, and its first push may have ended since.
+    /// The walk may find a device twice, and the device's first push may have ended since.
     static let insertion = """
         insert into push (notification_id, device, user_id, lane, is_bulk, due_at, reason)
         select $1, d.device, d.user_id, d.lane, $2, d.due_at, d.reason
@@ -136,7 +136,7 @@ extension PushInsertion {
         var first: Set<Int64> = []
         var others: [Newest] = []
         var left = devices.map(\.number)
-        // A row can be deleted between the two statements.
+        // The loop tries again if a row is deleted between the two statements.
         while !left.isEmpty {
             let inserted = try await self.tx.query(
                 Self.insertCollapse,

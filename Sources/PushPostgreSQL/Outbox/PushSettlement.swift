@@ -35,7 +35,8 @@ struct PushSettlement: Sendable {
         self.attempts = delivery.state.attempts
         switch settlement {
         case .accepted(let providerID):
-            // Stores the id only if the provider has assigned its own.
+            // Stores the provider's id of the push only if it is not the `attemptID` that this
+            // server has sent.
             let isOurs = providerID == delivery.push.attemptID.text
             self.end = self.ended(.accepted, reason: nil)
             self.end?.providerID = isOurs ? nil : providerID
@@ -56,7 +57,7 @@ struct PushSettlement: Sendable {
         }
     }
 
-    /// Makes it due at once, since its device has an event stream by now.
+    /// Makes the push due at once, since its device has an event stream by now.
     mutating func makeDueNow(now: Date) {
         guard let wait = self.return else { return }
         self.return = Return(dueAt: now, reason: wait.reason, attempts: wait.attempts)

@@ -2,7 +2,7 @@ internal import PostgreSQL
 internal import Reactor
 internal import Synchronization
 
-/// Gathers the news of a server for the others that share its database: at most one message in 20
+/// Gathers what a server announces to the other servers of its database: at most one message in 20
 /// ms.
 ///
 /// Messages are hints, which may be lost. Each makes the receiver read the database, which it also
@@ -25,11 +25,11 @@ final class Announcements: Sendable {
         (self.database, self.loop) = (database, loop)
     }
 
-    /// Sends news to the others soon: immediately if no message was sent recently. Any thread may
-    /// call it.
+    /// Announces something to the other servers soon: immediately if no message was sent recently.
+    /// Any thread may call it.
     func add(_ news: ServerMessage.News, from sender: Int64) {
         let pause = self.state.withLock { state -> Duration? in
-            // A message that already waits includes this news.
+            // A message that already waits to be sent includes this, too.
             defer { state.message = (state.message ?? ServerMessage(sender: sender)).with(news) }
             guard state.message == nil else { return nil }
             return state.sentAt.map { max(.zero, $0 + Self.interval - .now) } ?? .zero
@@ -50,12 +50,13 @@ final class Announcements: Sendable {
             return state.message
         }
         guard let message else { return }
-        // If the message is lost, the others find the news at their next poll.
+        // If the message is lost, the other servers find the changes at their next poll.
         self.database.control(Self.notify, message.description) { _ in }
     }
 }
 
-/// A message between servers: the sender's number, and words for the news.
+/// A message between servers: the sending server's number, and a word for each thing that it
+/// announces.
 struct ServerMessage: Sendable, Hashable, CustomStringConvertible {
     enum News: Sendable, Hashable {
         /// Credentials have ended.

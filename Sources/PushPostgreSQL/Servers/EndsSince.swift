@@ -2,7 +2,7 @@ internal import PostgreSQL
 internal import PushCore
 internal import PushStore
 
-/// The credentials that have ended since a number.
+/// The credentials that have ended since the end with a given number.
 struct EndsSince: Sendable {
     let newest: Int64
     let ends: [CredentialLease.End]

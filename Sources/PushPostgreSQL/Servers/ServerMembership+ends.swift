@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// Credentials that end at one server end at all servers before it answers.
 ///
-/// The transaction that ends credentials raises the epoch's number. Each server reads new ends
+/// The transaction that ends credentials raises a number, the epoch. Each server reads new ends
 /// after each renewal of its lease, and whenever it gets a message. It evicts the ended
 /// credentials from its cache, and confirms the number.
 ///
@@ -12,8 +12,9 @@ internal import Synchronization
 /// that server's lease has expired by the database's clock. By its own clock, a server stops
 /// trusting its cache a second earlier. It resumes only after it has read the new ends.
 ///
-/// The read must begin after the renewal is stored. In one statement, the snapshot could be older
-/// than an end whose server has found the lease expired, although the renewal is younger.
+/// The read must begin after the renewal is stored. If one statement did both, its snapshot could
+/// lack an end that was stored just before the renewal. The server that stored this end may have
+/// found the lease expired, and then waits for no confirmation.
 extension ServerMembership {
     /// The first pause between two checks whether all servers have confirmed; each pause is
     /// twice as long as the one before.
@@ -47,8 +48,8 @@ extension ServerMembership {
         while true {
             if await self.isKnownToAll(epoch) { return }
             let waited = ContinuousClock.now - start
-            // Fences before it checks the limit: if this caller was delayed, such a server must
-            // not keep renewing.
+            // Fences before it checks the limit: if this caller was delayed, a server that does
+            // not confirm must not keep renewing.
             if mayFence, waited > Self.longestSilence {
                 // Fencing once is enough. If it fails, the limit ends the wait.
                 mayFence = false
@@ -83,11 +84,12 @@ extension ServerMembership {
             guard ends.newest != assigned.seen else { return self.endReading(waiters, true) }
             self.lease.record(ends.ends)
             self.state.withLock { state in
-                // Joining under another number evicts everything anyway.
+                // If the server has joined under another number meanwhile, it has evicted its
+                // whole cache anyway.
                 if state.assigned.number == assigned.number { state.assigned.seen = ends.newest }
             }
-            // If this fails, waiting servers wait until the lease expires, or the next number is
-            // confirmed.
+            // If this fails, the servers that wait for the confirmation wait until this server's
+            // lease expires, or until it confirms the next number.
             self.database.control(Self.confirmEnds, assigned.number, ends.newest) { _ in
                 self.endReading(waiters, true)
             }

@@ -37,7 +37,7 @@ extension ServerMembership {
         update node set until = \(DatabaseClock.now) + \(leaseDuration) where number = $1 and not is_fenced
         """
 
-    /// From now on no server waits for this one, which no longer trusts its cache.
+    /// From now on no other server waits for this server, which no longer trusts its cache.
     static let expireServer = """
         update node set is_fenced = true, until = least(until, \(DatabaseClock.now)) where number = $1
         """
@@ -55,7 +55,7 @@ extension ServerMembership {
     /// Beyond this number of ends, a server evicts its whole cache.
     static let maximumEnds = 4096
 
-    /// The credentials that have ended since a number; at least one row.
+    /// Selects the credentials that have ended since a number; returns at least one row.
     static let endsSince = """
         select e.newest, e.trimmed, a.epoch, a.user_id, a.token
         from epoch e left join account_end a on a.epoch > $1 and a.epoch <= e.newest
@@ -73,8 +73,7 @@ extension ServerMembership {
         update node set is_fenced = true where not is_fenced and seen_epoch < $1 and until > \(DatabaseClock.now)
         """
 
-    /// Deletes ends of an hour ago: the lease of a server that has not read them has expired long
-    /// since.
+    /// Deletes ends of an hour ago: a server that has not read them lost its lease long before.
     static let trimEnds = """
         with gone as (delete from account_end where at < \(DatabaseClock.now) - 3600000 returning epoch)
         update epoch set trimmed = greatest(trimmed, (select max(epoch) from gone))

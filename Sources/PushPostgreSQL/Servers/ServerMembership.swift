@@ -28,7 +28,7 @@ final class ServerMembership: Sendable {
     /// to connect take at most a second, plus `renewalInterval`. Less than `leaseDuration`, so
     /// that a server that has just started or resumed takes over as soon as another one.
     static let fencingDelay = Duration.seconds(4)
-    /// The number of renewals between deletions of old ends.
+    /// The number of renewals between deletions of old rows of `account_end`.
     private static let trimInterval = 300
 
     struct State {
@@ -77,8 +77,8 @@ final class ServerMembership: Sendable {
     /// The server's number, which is never assigned again. Changes after the server was fenced.
     var number: Int64 { self.state.withLock { $0.assigned.number } }
 
-    /// Whether this server may send pushes that it leased under the number; `false` if it was not
-    /// renewed in time.
+    /// Whether this server may send the pushes that it leased under its number; `false` if it has
+    /// not renewed its lease in time.
     var isAlive: Bool { self.lease.term != nil }
 
     /// The machine and the process, for operators.
@@ -94,7 +94,7 @@ final class ServerMembership: Sendable {
         self.loop.execute { self.wait() }
     }
 
-    /// Stops renewing the number. Its leases stay until others fence it.
+    /// Stops renewing the lease. The server's leases of pushes stay until other servers fence it.
     func abandon() {
         self.state.withLock { $0.isEnded = true }
         self.lease.end(isFinal: true)
@@ -104,12 +104,12 @@ final class ServerMembership: Sendable {
     func end() async {
         self.abandon()
         let statement = self.options.isListedAfterEnd ? Self.expireServer : Self.deleteServer
-        // After a failure, others fence this server some seconds later.
+        // After a failure, other servers fence this server some seconds later.
         guard (try? await self.database.query(statement, self.number)) != nil else { return }
         guard self.options.isListedAfterEnd else { return }
         // The message does not go through `announcements`, which may send some milliseconds later,
-        // after the connections are closed. If it is lost, the others find the leases at their
-        // next poll.
+        // after the connections are closed. If the message is lost, the other servers find the
+        // leases at their next poll.
         let message = ServerMessage(sender: self.number).with(.freed)
         _ = try? await self.database.query(Announcements.notify, message.description)
     }
@@ -136,8 +136,8 @@ final class ServerMembership: Sendable {
         self.announcements.add(.events, from: self.number)
     }
 
-    /// Records that this server has fenced others, and announces it, so that each lane checks for
-    /// work immediately.
+    /// Records that this server has fenced other servers, and announces that, so that each lane
+    /// checks for work immediately.
     func recordFencing(_ rows: Rows) {
         guard rows.changed > 0 else { return }
         self.onFreed()
@@ -169,8 +169,8 @@ final class ServerMembership: Sendable {
     }
 
     private func recordRenewal(at start: ContinuousClock.Instant, _ isCurrent: Bool) {
-        // A server that was paused, perhaps together with the others, counts the time from now
-        // on.
+        // If this server was paused, perhaps together with the others, the time of successful
+        // renewals counts from now on.
         let wasHeld = self.lease.term != nil
         let (number, mayFence, mayTrim) = self.state.withLock { state in
             guard isCurrent else {
@@ -193,9 +193,9 @@ final class ServerMembership: Sendable {
         }
     }
 
-    /// Joins under another number, after the last one was fenced.
+    /// Joins under another number, after the server under its last number was fenced.
     private func rejoin() {
-        // A renewal that was in flight when the number was given up finds no row.
+        // A renewal that was in flight when this server gave up its number finds no row.
         if self.state.withLock({ $0.isEnded }) { return }
         guard self.options.mayExchange() else { return self.wait() }
         // Abandons requests that were admitted under the old number.
@@ -224,8 +224,8 @@ final class ServerMembership: Sendable {
             guard case .success(let rows) = outcome, let row = rows.first,
                 let assigned = try? AssignedNumber(row, since: start)
             else { return self.recordRenewal(at: start, false) }
-            // Only a read after joining counts: a server that changed its key earlier has not
-            // seen this one.
+            // Only a read after joining counts: a server that changed its key before that has not
+            // seen this server.
             self.readKeys { agreement in
                 let mayStay = agreement.map { agreement in
                     self.keys.confirm(entry, as: assigned.number, agreement) {
@@ -252,7 +252,8 @@ final class ServerMembership: Sendable {
     }
 }
 
-/// The number that a server was assigned when it joined, and the ends it has read since.
+/// The number that a server was assigned when it joined, and how far it has read ended credentials
+/// since.
 struct AssignedNumber: Sendable {
     let number: Int64
     /// When the server asked to join, by its own clock.

@@ -5,8 +5,8 @@ internal import PushStore
 
 /// Pushes whose device had no event stream at the server that tried to send them.
 extension PostgreSQLStore {
-    /// Makes pushes due at once if their device has a stream by now, here or in another server;
-    /// the others are parked.
+    /// Makes pushes due at once if their device has a stream by now, here or at another server;
+    /// the other pushes are parked.
     ///
     /// Must be the first in its transaction: it locks the counters of the devices' users, so that
     /// a stream opened meanwhile finds the parked pushes.
@@ -24,7 +24,8 @@ extension PostgreSQLStore {
             guard let handle = settlement.away?.handle, let holder = holders[settlement.push.device] else {
                 return settlement
             }
-            // If this server is the holder, the row may belong to a stream that has just ended.
+            // If the stream's row names this server, it may belong to a stream that has just
+            // ended.
             let isListening = DeviceHandle(handle).map(self.options.streams.isListening) ?? false
             guard holder != number || isListening else { return settlement }
             var settlement = settlement
@@ -33,8 +34,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Parks the pushes of devices without a stream that were enqueued for one. The counters of
-    /// the devices' users must be locked.
+    /// Parks pushes that were enqueued for an event stream, of devices that have no stream now.
+    /// The counters of the devices' users must be locked.
     static func park(_ tx: WriteTransaction, ofDevices devices: [Int64]) async throws {
         if devices.isEmpty { return }
         _ = try await tx.query(Self.parkPushes, devices, tx.streamLanes.sorted(), PushReason.away)

@@ -24,8 +24,9 @@ extension PostgreSQLStore {
                         // read.
                         for echo in try await self.findEchoes() { group.addTask { await self.send(echo) } }
                     } catch {
-                        // While the database fails, posts report it. Cancellation of the task ends
-                        // the sleep early; the condition sees it.
+                        // This failure is not reported here: while the database fails, posts
+                        // report it. Cancellation of the task ends the sleep early, and the
+                        // condition then ends the loop.
                         try? await Task.sleep(for: Self.interval)
                     }
                 }

@@ -2,9 +2,10 @@ internal import PushCore
 internal import PushStore
 
 extension PostgreSQLStore {
-    /// How long the first end of a stream waits for others to share its transaction.
+    /// How long the first end of a stream waits for ends of other streams to share its
+    /// transaction.
     private static let gathering = Duration.milliseconds(100)
-    /// The interval between checks whether this server has another number.
+    /// The interval between checks whether this server has joined under another number.
     private static let interval = Duration.seconds(1)
     /// The numbers of intervals between searches for rows of fenced servers, and between
     /// comparisons of all rows with the open streams.
@@ -20,7 +21,8 @@ extension PostgreSQLStore {
         await withTaskCancellationHandler {
             while !Task.isCancelled {
                 await self.streamBook.signal.wait(atMost: max(next - .now, .milliseconds(1)))
-                // Cancellation of the task ends the sleep early; the loop's condition sees it.
+                // Cancellation of the task ends the sleep early; then the loop's condition ends
+                // the loop.
                 try? await Task.sleep(for: Self.gathering)
                 let isRound = .now >= next
                 if isRound {
@@ -37,8 +39,8 @@ extension PostgreSQLStore {
                         try await self.removeStreamsOfFencedServers()
                     }
                 } catch {
-                    // While the database fails, posts report it. Nothing is lost: the next round
-                    // does the same.
+                    // This failure is not reported here: while the database fails, posts report
+                    // it. Nothing is lost: the next round does the same.
                     try? await Task.sleep(for: Self.interval)
                 }
             }

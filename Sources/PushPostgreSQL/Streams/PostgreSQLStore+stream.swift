@@ -28,7 +28,7 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Makes pushes of one user's devices due, whose numbers `devices` returns.
+    /// Makes pushes due: those to the devices of one user whose numbers `devices` returns.
     private func makeDue(
         ofUser user: Int64,
         after last: NotificationID?,
@@ -36,8 +36,8 @@ extension PostgreSQLStore {
         _ devices: @Sendable (WriteTransaction) async throws -> Rows
     ) async throws -> Int {
         try await self.write { tx in
-            // A post that has found the device away holds the counter: this transaction waits for
-            // it, and wakes its push.
+            // A post that has found the device away holds the user's counter: this transaction
+            // waits for the post, and then makes its push due.
             try await StreamHolder.lockCounters(tx, of: [user])
             let numbers = try await devices(tx).map { try $0.integer(0) }
             if numbers.isEmpty { return 0 }
@@ -67,8 +67,8 @@ extension PostgreSQLStore {
 
     private static let numbers = "select number from device where id = any($1::text[])"
 
-    /// A time later than all streams that were opened before, even if the database's clock was set
-    /// back.
+    /// The stream's time is later than that of all streams that were opened before, even if the
+    /// database's clock was set back.
     static let openStreams = """
         insert into stream (device, node, since)
         select d.number, $2, greatest(
@@ -79,9 +79,9 @@ extension PostgreSQLStore {
         returning device
         """
 
-    /// Enqueues pushes again that the user has not fetched, and that a stream has accepted since
-    /// the first of the devices accepted the last notification. Reads only the later pushes,
-    /// however many are older.
+    /// Enqueues pushes again that a stream has accepted, but that the user has not fetched. `$3`
+    /// is the last notification that the client has received. The search begins at the time when
+    /// the first of the devices accepted it, and so reads none of the older pushes.
     ///
     /// Does not send a push again that a newer one with the same collapse key has replaced.
     static let sendAgain = """

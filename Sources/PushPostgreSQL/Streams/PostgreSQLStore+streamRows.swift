@@ -24,7 +24,7 @@ extension PostgreSQLStore {
     }
 
     /// Deletes the rows of streams that have ended here since the last call, many in one
-    /// transaction. Parks the pushes that were enqueued for them.
+    /// transaction. Parks the pushes that were enqueued for these streams.
     package func writeStreamEnds() async throws {
         while true {
             let ended = self.streamBook.take(Self.page)
@@ -49,8 +49,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Compares all rows with the streams that are open here. Adds missing rows, as after this
-    /// server was fenced and has another number, and deletes leftover rows, such as those of
+    /// Compares all rows with the streams that are open here. Adds missing rows, for example after
+    /// this server was fenced and has got another number. Deletes leftover rows, such as those of
     /// deleted devices.
     package func compareStreams() async throws {
         var (last, here): (Int64, Set<DeviceHandle>) = (.min, [])
@@ -76,7 +76,8 @@ extension PostgreSQLStore {
         row.handle.map(self.options.streams.isListening) ?? false
     }
 
-    /// Deletes rows, unless a stream of theirs is open here by now or their server lives.
+    /// Deletes rows, except those whose stream is open here by now, and those of servers that
+    /// live.
     ///
     /// A stream is added to the hub before it locks its user's counter to write its row. So under
     /// this lock, the hub has every stream whose row is already written.
@@ -126,8 +127,8 @@ extension PostgreSQLStore {
             and (node <> all \(StreamHolder.activeServers) or (node = $3 and device = any($2::int8[])))
         """
 
-    /// A time no later than the streams of other servers, which may have been opened while this
-    /// server had no number.
+    /// The stream's time is no later than that of the streams of other servers, which may have
+    /// been opened while this server had no number.
     private static let addition = """
         insert into stream (device, node, since)
         select d.number, $2, coalesce(

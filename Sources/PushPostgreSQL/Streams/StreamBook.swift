@@ -1,7 +1,7 @@
 internal import PushCore
 internal import Synchronization
 
-/// The devices whose last event stream here has ended, but whose rows still say that there is one.
+/// The devices whose last event stream at this server has ended, but which still have a row of it.
 final class StreamBook: Sendable {
     /// Streams end on many threads, and one task processes them.
     private let silent = Mutex(Set<DeviceHandle>())

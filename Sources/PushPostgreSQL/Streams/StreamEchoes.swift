@@ -14,8 +14,8 @@ final class StreamEchoes: Sendable {
         var lastLook: Int64?
     }
 
-    /// The overlap of each search with the last one, in milliseconds: clocks differ, and a push
-    /// settled earlier may be committed later.
+    /// Each search begins this long before the last one, in milliseconds: clocks differ, and a
+    /// push that was settled earlier may be committed later.
     static let overlap: Int64 = 10_000
     /// Beyond this number all entries are dropped; a push may then be sent twice.
     private static let limit = 100_000
@@ -50,8 +50,8 @@ final class StreamEchoes: Sendable {
         self.state.withLock { $0.sent[push] = nil }
     }
 
-    /// Records pushes that the streams here have received, before others can see it. Returns
-    /// whether other servers must repeat them.
+    /// Records pushes that the streams here have received, before other servers can see that they
+    /// were sent. Returns whether other servers must repeat them.
     func record(_ pushes: [DuePush], at date: Int64) -> Bool {
         for push in pushes { _ = self.begin(push, at: date) }
         return self.state.withLock { state in pushes.contains { state.shared.contains($0.device) } }

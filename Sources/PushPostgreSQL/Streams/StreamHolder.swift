@@ -6,7 +6,7 @@ internal import PushStore
 ///
 /// A transaction that changes rows of streams first locks the counter of changes of the device's
 /// user. A transaction that parks a push because it has found no stream locks the counter before
-/// it searches. So whichever comes second sees the other's changes.
+/// it searches. So the second of two such transactions sees the changes of the first.
 enum StreamHolder {
     /// The numbers of the servers whose rows count.
     static let activeServers = "(array(select number from node where not is_fenced))"

@@ -7,8 +7,8 @@ struct KeyLookup {
     /// index, whatever the planner assumes. Use it in statements that read more than the key: for
     /// the keys alone, PostgreSQL may scan their whole index.
     ///
-    /// A table that is empty when it is analyzed counts as empty until the next time, however many
-    /// rows are inserted. A join by plain equality then reads all of an index for each batch.
+    /// A table that is empty when it is analyzed counts as empty until the next analysis, however
+    /// many rows are inserted. A join by plain equality then reads all of an index for each batch.
     ///
     /// A comparison with an array leaves the planner no other way than to look up each key. But a
     /// second column compared like that may become a filter, which reads all rows with the same
@@ -25,7 +25,7 @@ struct KeyLookup {
     }
 
     /// The condition as plain equality. The values must be columns of one row: then the planner
-    /// cannot drop a column and join by the others.
+    /// cannot drop one of the columns and join by the rest.
     func equality(_ table: String, _ row: String, _ values: [String: String] = [:]) -> String {
         self.columns.map { "\(table).\($0) = \(values[$0] ?? "\(row).\($0)")" }.joined(separator: " and ")
     }
@@ -33,9 +33,9 @@ struct KeyLookup {
     /// A join that adds the row of `table` whose key `row` has, with these columns, as `alias`.
     /// `condition` begins with `and`, and `lock` with `for`; locks rows in the order of `row`.
     ///
-    /// In a subquery that the limit isolates, the key is compared with values, and then all its
-    /// columns bound the index. A plain join may bound it by one column: each fetch of a broadcast
-    /// then read all of its recipients.
+    /// The join is a subquery, which its limit isolates. So the key is compared with values, and
+    /// all its columns bound the index. A plain join may bound the index by one column: each fetch
+    /// of a broadcast then read all of its recipients.
     func join(
         _ columns: String,
         of table: String,

@@ -15,6 +15,6 @@ struct PairIndex {
         "(\(self.first), \(self.second)) > (\(value), \(mark)) and \(self.first) <= \(value)"
     }
 
-    /// The order of such rows.
+    /// The order of the rows that `rows(of:after:)` selects.
     var order: String { "\(self.first), \(self.second)" }
 }

@@ -4,14 +4,14 @@ internal import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// The runs of a transaction, at most, if another server extends its chain of the audit.
+    /// The most runs of a transaction, if other servers extend its hash chain of the audit.
     private static let maximumRuns = 4
 
-    /// Runs a transaction that writes, again after a serialization failure, and throws
+    /// Runs a transaction that writes, and runs it again after a serialization failure. Throws
     /// `StoreError`.
     ///
     /// Rethrows errors of the body that are not the database's. If the transaction ends
-    /// credentials, it returns when all servers have evicted them from their caches.
+    /// credentials, this returns when all servers have evicted them from their caches.
     func write<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
@@ -19,14 +19,14 @@ extension PostgreSQLStore {
         try await self.measuringCommit { try await self.writeUnmeasured(traits, body) }
     }
 
-    /// Runs a write of one caller, and leaves a span of it.
+    /// Runs a write of one caller, and records a span of it.
     func measuringCommit<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         let span = self.options.spans?.beginCommit()
         defer { if let span { self.options.spans?.endCommit(span, of: "postgresql") } }
         return try await body()
     }
 
-    /// Does the same as `write`, without a span: for a write of several callers.
+    /// Does the same as `write`, but without a span: for a write of several callers.
     func writeUnmeasured<Value: Sendable>(
         _ traits: TransactionTraits = [],
         _ body: @Sendable (WriteTransaction) async throws -> Value
@@ -65,7 +65,7 @@ extension PostgreSQLStore {
                 loan.forgetHead()
                 runs += 1
             } catch let error as DatabaseError {
-                // The end of the chain is unknown now.
+                // The end of the audit's hash chain is unknown now.
                 if case .unknownOutcome = error { loan.forgetHead() }
                 let failure = StoreError(error)
                 if case .full = failure { self.condition.record(isFull: true) }

@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// A transaction that writes. It gathers tallies, events, ended credentials and entries of the
-/// audit, and writes them once at its end.
+/// A transaction that writes. It gathers tallies, events, ended credentials and audit entries, and
+/// writes them once at its end.
 ///
 /// All transactions lock rows in one order, so that they do not deadlock: accounts, counters of
 /// changes (`numbers`), devices, pushes; then, at the end, the epoch, the tallies, the events and
@@ -56,8 +56,8 @@ final class WriteTransaction: Sendable {
         try await self.transaction.query(all: statements)
     }
 
-    /// Runs a statement at the end, together with others; to refuse the transaction, the statement
-    /// must fail.
+    /// Runs a statement at the end, together with others. The statement must fail if it is to
+    /// refuse the transaction.
     func queryLast(_ statement: Statement) {
         self.pending.withLock { $0.last.append(statement) }
     }
@@ -105,8 +105,8 @@ final class WriteTransaction: Sendable {
         self.pending.withLock { $0.calls.append(body) }
     }
 
-    /// Writes the gathered values. Must be called once, as the last of the transaction. `admit`
-    /// throws if the transaction must not be committed any more.
+    /// Writes the gathered values. Must be called once, as the last step of the transaction.
+    /// `admit` throws if the transaction must not be committed any more.
     func finish(
         _ slot: WriterSlot,
         server: Int64,
@@ -172,10 +172,10 @@ struct FinishedWrite: Sendable {
     let epoch: Int64?
     /// The lanes that have new pushes.
     let filled: Set<String>
-    /// The new end of the writer's chain, if there were entries for the audit.
+    /// The new end of the writer's hash chain of the audit, if there were entries for the audit.
     var head: AuditHead?
-    /// The time when the commit was sent, or the last statements if they are sent together with
-    /// it.
+    /// The time when the commit was sent. If the last statements are sent together with it, the
+    /// time when those were sent.
     var commitBegan = ContinuousClock.now
 }
 

@@ -1,7 +1,7 @@
 internal import PushStore
 internal import Synchronization
 
-/// The end of a chain of the audit, which a writer adds to.
+/// The end of a hash chain of the audit; a writer adds entries there.
 struct AuditHead: Sendable, Hashable {
     let chain: Int64
     /// The number of this server when it took the chain.
@@ -9,11 +9,11 @@ struct AuditHead: Sendable, Hashable {
     let link: AuditLink
 }
 
-/// The number under which one transaction at a time writes: its rows of the tally, and its chain
-/// of the audit.
+/// The number under which one transaction at a time writes: its rows of the tally, and its hash
+/// chain of the audit.
 final class WriterSlot: Sendable {
-    /// Two servers that share rows of the tally only wait for each other, so a few numbers
-    /// suffice.
+    /// A few numbers suffice: if two servers share rows of the tally, they only wait for each
+    /// other.
     private static let servers: Int64 = 64
     private static let slots: Int64 = 64
 
@@ -32,7 +32,7 @@ final class WriterSlot: Sendable {
         self.state.withLock { $0 = head }
     }
 
-    /// Leaves the chain, which another server may have extended.
+    /// Leaves the audit's hash chain, which another server may have extended.
     func forget() {
         self.state.withLock { $0 = nil }
     }
@@ -76,8 +76,8 @@ final class SlotLoan: Sendable {
         self.slots = slots
     }
 
-    /// Taken at the first run, which has a connection then: callers that wait for a connection
-    /// need no slot.
+    /// The slot is taken at the first run, when the transaction has a connection: callers that
+    /// wait for a connection need no slot.
     var slot: WriterSlot {
         self.state.withLock { slot in
             if let slot { return slot }

@@ -31,7 +31,8 @@ extension SQLiteReader {
         where \(isListed) order by t.prefix limit ?3
         """
 
-    /// Starts at the user, who has few tokens, while the other users have many.
+    /// The query starts at the user, who has few tokens, and so does not read those of other
+    /// users.
     package static let tokensOfOne = """
         select \(TokenColumn.selected)
         from user u cross join token t indexed by token_by_user on t.user_id = u.id

@@ -98,7 +98,8 @@ extension SQLiteStore {
         by record: AuditRecord?,
         _ db: Database
     ) throws -> BearerToken {
-        // With 62^8 prefixes, a repeated one is improbable. A code needs one, too; nobody sees it.
+        // With 62^8 prefixes, a repeated one is improbable. A code gets a prefix, too, which
+        // nobody sees.
         while true {
             let token = BearerToken.random()
             let hash = code ?? token.fingerprint

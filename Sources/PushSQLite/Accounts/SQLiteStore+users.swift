@@ -82,7 +82,7 @@ extension SQLiteStore {
 
     private func write(_ plan: AccountPlan, by record: AuditRecord?, _ db: Database, now: Date) throws {
         let (user, change) = (plan.user, plan.change)
-        // The query needs the sessions that end below.
+        // The query needs the sessions that are deleted below.
         let devices =
             try plan.retiresDevices ? db.all(prepared: Self.devicesOfSessions, user, decode: EndingDevice.init) : []
         if plan.endsSessions { try db.run("delete from token where is_session and user_id = \(user)") }

@@ -3,8 +3,8 @@ internal import PushCore
 internal import PushStore
 internal import SQLite
 
-/// Appends to the audit, in the transaction of the recorded work, so that neither is stored
-/// without the other.
+/// Appends entries to the audit. An entry is in the transaction of the recorded work, so that both
+/// are stored or neither is.
 struct AuditTrail: Sendable {
     let chain: AuditChain
     private let notes: TransactionNotes

@@ -8,7 +8,7 @@ internal import SQLite
 /// without a look-up of its text.
 struct DirectQuery: Sendable {
     let name: Name
-    /// `?1`, `?2` and so on stand for the parameters.
+    /// The text, with `?1`, `?2` and so on for the parameters.
     let sql: String
 
     /// The raw value is the index of the statement that a reader has prepared.
@@ -26,7 +26,8 @@ extension DirectRow {
     init(_ statement: OpaquePointer, key: Fingerprint?, _ parameters: [Int64]) {
         self.init(statement)
         if let key {
-            // SQLITE_TRANSIENT, a macro that is not imported: SQLite copies the bytes.
+            // The value of SQLITE_TRANSIENT, a macro that Swift does not import: it makes SQLite
+            // copy the bytes.
             let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
             _ = key.withUnsafeBytes { sqlite3_bind_blob(self.statement, 1, $0.baseAddress, Int32($0.count), transient) }
         }

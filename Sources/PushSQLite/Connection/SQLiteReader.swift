@@ -6,9 +6,10 @@ internal import Synchronization
 
 /// A read-only view of the database, for one thread at a time.
 ///
-/// It keeps its read transaction open from one read to the next, until another commit: beginning
-/// one takes locks that all connections of the process share, and costs more than reading a row
-/// does. Only `Writer` commits, and it counts its commits, so a read always sees the newest.
+/// Its read transaction stays open from one read to the next, until another commit. Beginning a
+/// transaction takes locks that all connections of the process share, and costs more than reading
+/// a row. Only `Writer` commits, and it counts its commits, so a read always sees the newest
+/// commit.
 package final class SQLiteReader: SharedReader, ImmediateReader {
     private let connection: Connection
     private let commits: CommitCounter
@@ -19,7 +20,7 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
     /// A `Mutex` cannot give access to values that are not `Sendable`. This lock guards all
     /// properties below.
     private let lock = NSLock()
-    /// The count when the open transaction began.
+    /// The count of commits when the open transaction began.
     nonisolated(unsafe) private var seen = CommitCounter.none
     /// The prepared statements of direct queries.
     nonisolated(unsafe) private var direct = [Statement?](repeating: nil, count: DirectQuery.Name.allCases.count)
@@ -123,8 +124,8 @@ package final class SQLiteReader: SharedReader, ImmediateReader {
 
     // MARK: - Private
 
-    /// The longest wait for a running read, in seconds: a fetch takes less, and other callers may
-    /// wait this long for a report.
+    /// The longest wait for a running read, in seconds. A fetch takes less; if a report runs, the
+    /// callers of the writer wait this long in vain.
     private static let moment = 0.005
 
     private func statement(of query: DirectQuery) throws -> Statement {

@@ -14,7 +14,7 @@ enum Schema {
         let applied = try Self.applied(db)
         if let unknown = applied.unknown(migrations) { throw StoreError.tooNew(migration: unknown) }
         if let changed = applied.changed(migrations) { throw StoreError.changedMigration(changed) }
-        // The check comes before the first statement that a foreign trigger could see.
+        // The check comes before the first statement that could run a foreign trigger.
         try SchemaComparison.check(db, migrations)
         try db.execute(
             sql: """
@@ -30,8 +30,8 @@ enum Schema {
     static func applied(_ db: Database) throws -> AppliedMigrations {
         let columns = try db.all("select name from pragma_table_info('migration')") { $0.text(0) }
         if columns.isEmpty { return AppliedMigrations(hashes: [:]) }
-        // A table without hashes is from before hashes existed: the SQL of its migrations is
-        // unknown, and counts as changed.
+        // A table without hashes was made by a version without hashes: the SQL of its migrations
+        // is unknown, and counts as changed.
         let hash = columns.contains("hash") ? "hash" : "x''"
         let rows = try db.all("select name, \(sql: hash) from migration") { ($0.text(0), $0.data(1)) }
         return AppliedMigrations(hashes: Dictionary(rows) { first, _ in first })

@@ -5,8 +5,8 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Compares the schema with the schema that the same migrations make. A foreign trigger or view
-/// would run with the server's statements.
+/// Compares a database's schema with the schema that its migrations make, to detect foreign
+/// triggers and views, which would run with the server's statements.
 enum SchemaComparison {
     private struct Object: Hashable, Comparable, CustomStringConvertible {
         let type: String
@@ -15,7 +15,7 @@ enum SchemaComparison {
         let sql: String
 
         var description: String {
-            // Somebody else may have chosen the name.
+            // The name is cut, since somebody else may have chosen it.
             self.name == self.table
                 ? "\(self.type) \(self.name.prefix(100))"
                 : "\(self.type) \(self.name.prefix(100)) on \(self.table.prefix(100))"
@@ -77,8 +77,8 @@ enum SchemaComparison {
         return objects
     }
 
-    /// Omits the statistics of `analyze`, in tables that can have no trigger, and comments, which
-    /// may differ between versions.
+    /// The objects of the schema, without the tables of `analyze`, which can have no trigger, and
+    /// without comments, which may differ between versions.
     private static func objects(_ db: Database) throws -> Set<Object> {
         let sql = """
             select type, name, tbl_name, coalesce(sql, '') from main.sqlite_schema

@@ -5,12 +5,13 @@ internal import Synchronization
 /// Checkpoints the write-ahead log into the database, between commits.
 extension Writer {
     static let pageSize = 4096
-    /// Pages in the log after which it is checkpointed and restarted: readers search all of a
-    /// longer log, and a shorter one is checkpointed too often.
+    /// The number of pages at which the log is checkpointed and restarted. With more, readers
+    /// would have to search a long log; with fewer, checkpoints would come too often.
     static let usualLog = 4096
-    /// Pages after which a checkpoint is retried while a reader prevents it.
+    /// The number of further pages after which a checkpoint that a reader has prevented is
+    /// retried.
     private static let furtherPages = 1024
-    /// Pages, four times the usual, at which a log line warns the operator.
+    /// The number of pages, four times the usual, at which a log line warns the operator.
     static let longLog = 16_384
 
     func checkpointIfDue() {
@@ -63,8 +64,8 @@ extension Writer {
         for reader in self.state.withLock({ $0.readers }) where reader.hold() { reader.release() }
         let log = try db.checkpoint(.passive)
         guard log.walFrameCount == log.checkpointedFrameCount else { return nil }
-        // This comes before the next commit, which may overwrite the log; the log names the pages
-        // to wipe.
+        // The log names the pages to wipe, so they are recorded before the next commit, which may
+        // overwrite the log.
         if try !self.wiper.recordCheckpoint() { self.sweepLater() }
         return log.walFrameCount
     }
@@ -72,9 +73,9 @@ extension Writer {
     /// Restarts or truncates the log, which was checkpointed completely; `false` if a reader
     /// prevents it.
     func resetLog(_ mode: Database.CheckpointMode, _ db: Database) throws -> Bool {
-        // No commit has come in between, so nothing is left to checkpoint and this is short. The
-        // reader of reports was opened last: it is held first, so that a running report makes no
-        // other reader wait.
+        // No commit has come since the checkpoint, so nothing is left to copy and the reset is
+        // short. The reader of reports was opened last: it is held first, so that a running report
+        // makes no other reader wait.
         var held: [SQLiteReader] = []
         defer { for reader in held { reader.release() } }
         for reader in self.state.withLock({ $0.readers }).reversed() {

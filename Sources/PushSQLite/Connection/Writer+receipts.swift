@@ -7,10 +7,11 @@ internal import Synchronization
 
 /// Writes receipts late, merged, and after the work that clients wait for.
 extension Writer {
-    /// The pause after a slice, which leaves the machine to clients that are fetching: a rush
-    /// lasts seconds.
+    /// The pause after each slice of receipts, so that the clients that are fetching get the
+    /// processor: a rush of fetches lasts seconds.
     private static let stepDelay = Duration.milliseconds(20)
-    /// From this number of receipts on there is no pause, since the rush does not end.
+    /// With this number of waiting receipts or more there is no pause, since such a rush does not
+    /// end soon.
     private static let backlog = 200_000
 
     /// Records that a user has fetched notifications, and writes that soon.
@@ -73,7 +74,7 @@ extension Writer {
     }
 }
 
-/// Receipts of one slice that were not written: those to retry, and damaged ones.
+/// The receipts of one slice that were not written: the receipts to retry, and the damaged ones.
 private final class FailedReceipts: Sendable {
     private let receipts = Mutex<(kept: [ReceiptBook.Receipt], damaged: [ReceiptBook.Receipt])>(([], []))
 

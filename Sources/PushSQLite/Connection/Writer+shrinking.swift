@@ -1,16 +1,18 @@
 internal import PushStore
 internal import SQLite
 
-/// Returns room of the database's file to the file system;
+/// Returns free space of the database's file to the file system;
 /// `docs/decisions/sqlite-incremental-vacuum.md` has the reasons.
 extension Writer {
-    /// The largest number of pages that a step takes from the file's end; it moves pages in use.
+    /// The largest number of pages that a step takes from the file's end; pages in use are moved
+    /// for that.
     static let shrinkPages = 64
     /// The time after which a step takes no further page. In a long list of free pages, one page
     /// can take a millisecond.
     private static let shrinkTime = Duration.milliseconds(2)
 
-    /// The file's pages; `nil` while the disk is full, since a step needs room in the log.
+    /// The counts of the file's pages; `nil` while the disk is full, since a step needs room in
+    /// the log.
     func fileSpace() async throws -> FileSpace? {
         if self.space.isFull { return nil }
         return try await self.write(.housekeeping) { [counts] db in
@@ -21,7 +23,7 @@ extension Writer {
     }
 
     /// Takes some free pages from the file, which becomes shorter with the next checkpoint;
-    /// returns what is left.
+    /// returns the counts of the remaining pages.
     ///
     /// It is a transaction of its own, after the transactions that clients wait for.
     func shrink() async throws -> FileSpace {

@@ -10,7 +10,7 @@ extension Writer {
     private static let checkInterval = DispatchTimeInterval.seconds(1)
 
     /// Runs `body` on the connection. If a quota of the file system is used up, which SQLite
-    /// reports like any failed write, it throws the error of a full disk.
+    /// reports like any failed write, this throws the error of a full disk.
     func onConnection<Value>(_ body: (Database) throws -> Value) throws -> Value {
         try self.connection.exclusively { db in
             do {
@@ -31,23 +31,24 @@ extension Writer {
     }
 
     private func scheduleSpaceCheck() {
-        // The queue drops this call with the writer.
+        // If the writer is released before, the call does nothing.
         self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
     }
 
     /// Frees room and checks for it.
     ///
-    /// It checkpoints, which may need room in the database's file, and truncates the log, which
-    /// returns its room to the file system. Then it commits a transaction that changes nothing.
-    /// Finally it asks the disk for more room than a usual transaction takes.
+    /// A checkpoint comes first, which may need room in the database's file. Then the log is
+    /// truncated, which returns its room to the file system. Then a transaction that changes
+    /// nothing is committed. Finally the check requests more room from the disk than a usual
+    /// transaction takes.
     ///
-    /// Without the truncation, a log that has filled a small disk would keep it full for ever: its
-    /// room can be reused, but no file system reports that.
+    /// Without the truncation, a log that has filled a small disk would keep it full for ever.
+    /// SQLite can reuse the log's room, but the file system does not report it as free.
     ///
-    /// The database is checked first, since a limit of SQLite's may have been reached. The disk is
-    /// checked too: a restarted log has room for a small commit even on a full disk, and the next
-    /// posts would fail again. This does not wait for the next post, since a load balancer may
-    /// send none to a server that is not ready.
+    /// The transaction shows whether a limit of SQLite has been reached. The disk is checked too:
+    /// a restarted log has room for a small commit even on a full disk. Without that check, the
+    /// next posts would fail again. The check does not wait for the next post, since a load
+    /// balancer may send none to a server that is not ready.
     private func checkForSpace() {
         guard self.failure == nil else { return }
         do {
@@ -68,8 +69,8 @@ extension Writer {
 }
 
 extension DatabaseError {
-    /// Whether it failed because the disk is full, so that nothing of it is stored and it may be
-    /// retried.
+    /// Whether the work failed because the disk is full, so that nothing of the work is stored and
+    /// it may be retried.
     ///
     /// The index of a long log is a file, too, and its growth fails with a code of its own.
     var isFull: Bool { self.resultCode == .full || self.extendedResultCode == .ioErrorOfSharedMemory }

@@ -46,7 +46,7 @@ extension Writer {
         self.events(.broken(reason: reason))
     }
 
-    /// Whether the jobs may succeed one by one. If not, it fails each of them with the reason.
+    /// Whether the jobs may succeed one by one. If not, each of them fails with the reason.
     private func isWorthRepeating(_ error: any Error, _ jobs: [Job]) -> Bool {
         self.stopIfBroken(error)
         let failure = self.failure.map { StoreError.broken(reason: $0) }

@@ -10,10 +10,11 @@ extension Writer {
     private static let wipeAfter = Duration.milliseconds(500)
     /// The pause before a retry while a reader prevents the checkpoint.
     private static let wipeAgainAfter = Duration.milliseconds(100)
-    /// How many of the pages that the last process left unknown are wiped at the start, and how
-    /// many in each later step. A step takes no longer than a commit or two.
+    /// The number of unknown pages that are wiped at the start, and in each later step. The last
+    /// process may have left erased data in an unknown page. A step takes no longer than a commit
+    /// or two.
     private static let (sweepAtStart, sweepPages) = (4096, 512)
-    /// The pause between two of those steps.
+    /// The pause between two such steps.
     private static let sweepAfter = Duration.milliseconds(50)
 
     /// Schedules wiping. Must be called in the transaction that erases.
@@ -27,30 +28,32 @@ extension Writer {
         if isFirst { self.wipeLater(Self.wipeAfter) }
     }
 
-    /// Wipes all erased data; returns `false` if a reader prevents it, and it happens later.
+    /// Wipes all erased data; returns `false` if a reader prevents that, and the wipe happens
+    /// later.
     func wipeNow() async throws -> Bool {
         try await withCheckedThrowingContinuation { continuation in
             self.queue.async { continuation.resume(with: Result { try self.wipe() }) }
         }
     }
 
-    /// Wipes erased data that the last process may have left; later, if another process reads.
+    /// Wipes erased data that the last process may have left. If another process reads, that
+    /// happens later.
     ///
-    /// The log names the pages in it. The state of the other pages is known only if that process
-    /// closed the database and the file was not written since. Otherwise all pages are checked,
-    /// those of a large file after the start.
+    /// The log names its pages. The other pages are known to be wiped only if the last process
+    /// closed the database and the file was not written since. Otherwise all pages are checked; in
+    /// a large file, most of them after the start.
     func wipeAtStart() throws {
         if try !self.wipe() { self.recordErasure() }
         try self.sweep(atMost: Self.sweepAtStart)
     }
 
-    /// Leaves a stamp for the next start if the whole file is wiped.
+    /// Leaves a stamp in the lock file for the next start if the whole database is wiped.
     func leaveStamp() {
         if self.wiper.knowsAllPages, let stamp = self.wiper.stamp { self.lock.leave(stamp) }
     }
 
     private func wipeLater(_ delay: Duration) {
-        // The queue drops this call with the writer; the next start wipes then.
+        // If the writer is released before, the call does nothing, and the next start wipes.
         let (seconds, attoseconds) = delay.components
         let nanoseconds = seconds * 1_000_000_000 + attoseconds / 1_000_000_000
         self.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(nanoseconds))) { [weak self] in self?.wipeIfDue() }
@@ -66,7 +69,8 @@ extension Writer {
         if isMore { self.sweepLater() }
     }
 
-    /// Schedules the wiping of the next unknown pages.
+    /// Schedules the wiping of the next unknown pages, where the last process may have left erased
+    /// data.
     func sweepLater() {
         let isFirst = self.state.withLock { state in
             defer { state.sweepDueAt = state.sweepDueAt ?? .now + Self.sweepAfter }
@@ -85,7 +89,8 @@ extension Writer {
         }
     }
 
-    /// Also called between commits, since under load the queue has no time for the scheduled call.
+    /// Wipes if a wipe is due. This is also called between commits, since under load the queue has
+    /// no time for the scheduled call.
     func wipeIfDue() {
         self.sweepIfDue()
         let isDue = self.state.withLock { state in

@@ -24,8 +24,8 @@ final class Writer: Sendable {
         var readers: [SQLiteReader] = []
         /// When erased data is wiped next from the log and the pages; `nil` if nothing was erased.
         var wipeDueAt: ContinuousClock.Instant?
-        /// When the next of the pages that the last process left unknown are wiped; `nil` if there
-        /// are none.
+        /// When the next unknown pages are wiped; `nil` if no page is unknown. The last process
+        /// may have left erased data in an unknown page.
         var sweepDueAt: ContinuousClock.Instant?
         /// When receipts are written next.
         var receiptsDueAt = ContinuousClock.now

@@ -2,13 +2,16 @@
 enum WriterLane: Sendable {
     /// A client waits for the answer: the writer refuses work that has waited for too long.
     case request
-    /// Leases and settlements of pushes: as urgent, but never refused for a long wait.
+    /// Leases and settlements of pushes: as urgent as `request`, but never refused for a long
+    /// wait.
     case delivery
-    /// Broadcasts' pages, cleanup and the like: one at a time, between the others.
+    /// Broadcasts' pages, cleanup and the like: one job at a time, between the transactions of the
+    /// other lanes.
     case housekeeping
 }
 
-/// The work that waits for the writer, by lanes. It only decides what is next; the writer runs it.
+/// The jobs that wait for the writer, by lanes. The queue decides which jobs are next, and the
+/// writer runs them.
 struct WriterQueue<Job> {
     enum Turn {
         /// The writer runs the jobs in one transaction, and refuses the `late` ones, whose clients
@@ -24,7 +27,8 @@ struct WriterQueue<Job> {
         let refusedAfter: ContinuousClock.Instant?
     }
 
-    /// The largest number of waiting jobs in each lane, and of bytes in the values of all.
+    /// The largest number of waiting jobs in each lane, and the largest number of bytes in the
+    /// values of all waiting jobs.
     private let limit: Int
     private let byteLimit: Int
     /// How many urgent jobs one transaction takes, so that none waits long for the commit of the
@@ -33,7 +37,8 @@ struct WriterQueue<Job> {
     private var urgent: [Entry] = []
     private var housekeeping: [Entry] = []
     private(set) var bytes = 0
-    /// Receipts and housekeeping take turns after urgent jobs.
+    /// Whether the last turn was of urgent jobs, and whether the last other turn was of receipts:
+    /// after urgent jobs, receipts and housekeeping take turns.
     private var wasUrgent = false
     private var wereReceipts = false
 
@@ -50,7 +55,8 @@ struct WriterQueue<Job> {
         let isUrgent = lane != .housekeeping
         guard (isUrgent ? self.urgent.count : self.housekeeping.count) < self.limit else { return false }
         let (sum, isOver) = self.bytes.addingReportingOverflow(bytes)
-        // Settlements are few and small, and a refused one would lose its outcome.
+        // Settlements are few and small, and if one were refused, the outcome of its push would be
+        // lost.
         guard lane != .request || !isOver && sum <= self.byteLimit else { return false }
         self.bytes = sum
         let entry = Entry(job: job, bytes: bytes, refusedAfter: lane == .request ? now + timeout : nil)
@@ -61,7 +67,8 @@ struct WriterQueue<Job> {
     /// The next turn; `nil` if there is nothing to do.
     mutating func next(hasReceipts: Bool, now: ContinuousClock.Instant) -> Turn? {
         let hasOthers = hasReceipts || !self.housekeeping.isEmpty
-        // Urgent and other jobs alternate, so that neither waits for the end of the other's rush.
+        // Urgent and other jobs alternate, so that neither kind waits until a rush of the other
+        // kind ends.
         if !self.urgent.isEmpty, !self.wasUrgent || !hasOthers {
             self.wasUrgent = true
             return self.take(\.urgent, min(self.batch, self.urgent.count), now)

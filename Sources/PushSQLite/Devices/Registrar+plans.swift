@@ -4,7 +4,7 @@ internal import PushStore
 internal import SQLite
 
 extension Registrar {
-    /// Returns how many pushes have moved to the new lane.
+    /// Writes the plan; returns how many pushes have moved to the new lane.
     func write(_ plan: RegistrationPlan, _ db: Database) throws -> Int {
         for old in plan.retired {
             try SQLiteStore.retire(db, device: old.device, reason: old.reason, moved: old.platform, now: self.now)
@@ -23,7 +23,7 @@ extension Registrar {
         return try SQLiteStore.moveQueued(db, ofDevice: plan.device, page: self.page, now: self.now)
     }
 
-    /// Returns `false`, and writes nothing, if the notification's id is in use.
+    /// Writes the plan. Returns `false`, and writes nothing, if the notification's id is in use.
     func write(_ plan: ClaimPlan, _ db: Database) throws -> Bool {
         if let push = plan.push, try !self.insert(push, db) { return false }
         if let claim = plan.ended { try db.run(prepared: Self.deleteRow, claim) }

@@ -123,7 +123,7 @@ extension SQLiteStore {
                 "select u.id, u.name from device d join user u on u.id = d.user_id where d.id = \(id.description)"
             ) { try sealing.username($0.data(1), ofUser: $0.integer(0)) }
             guard let owner else { return nil }
-            // A trigger cancels its queued pushes.
+            // A trigger cancels the device's queued pushes.
             try db.run("delete from device where id = \(id.description)")
             writer.recordErasure()
             return owner
@@ -155,8 +155,8 @@ extension SQLiteStore {
         return ids.first.flatMap(RegistrationID.init)
     }
 
-    /// Retires a device, cancels its pushes, and ends its claim. `moved`: another account has
-    /// registered its handle, on that platform.
+    /// Retires a device, cancels its pushes, and ends its claim. `moved` is set if another account
+    /// has registered the device's handle: the platform of the handle.
     static func retire(
         _ db: Database,
         device: Int64,

@@ -109,8 +109,8 @@ extension SQLiteStore {
         where device = ?1 and settled_at is null and state = 'queued' and due_at > ?2
         """
 
-    /// Pushes that a stream accepted since, and that the user has not fetched. It reads only the
-    /// later ones, and no older ones.
+    /// Pushes that a stream has accepted since a time, and whose notifications the user has not
+    /// fetched. The query reads no push that was accepted earlier.
     static let perhapsLost = """
         select x.notification_id, x.lane from delivery x indexed by delivery_by_stream
         cross join recipient r on r.notification_id = x.notification_id and r.user_id = ?3

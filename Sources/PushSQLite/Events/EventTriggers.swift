@@ -5,9 +5,9 @@ internal import SQLite
 
 /// The triggers that store an event in the transaction of the change that it reports.
 ///
-/// A push ends in a dozen places, some of them triggers themselves; a trigger on its row covers
-/// all of them. The triggers are temporary, and so exist only on the writing connection: without
-/// events nothing is evaluated for any row.
+/// A push gets its outcome in a dozen places of the program, some of them triggers themselves. A
+/// trigger on the push's row covers all of these. The triggers are temporary, and so exist only on
+/// the writing connection: if no events are stored, no trigger is evaluated for any row.
 struct EventTriggers {
     private static let pushEnds: [PushEvent.Kind] = [.accepted, .failed, .expired, .cancelled]
 
@@ -47,7 +47,8 @@ struct EventTriggers {
             """
     }
 
-    /// A push that is deleted with its expired notification before it had an outcome.
+    /// The trigger for a push that is deleted with its expired notification before the push had an
+    /// outcome.
     private var deletion: String? {
         guard self.kinds.contains(.expired) else { return nil }
         return """
@@ -77,7 +78,8 @@ struct EventTriggers {
             """
     }
 
-    /// A claim of a handle is not a registration, and so has no event.
+    /// The trigger for the retirement of a device. A claim to a handle is not a registration, and
+    /// so has no event.
     private var retirement: String? {
         guard self.kinds.contains(.retired) else { return nil }
         return """
@@ -97,7 +99,8 @@ struct EventTriggers {
         "substr(\(row).lane, 1, instr(\(row).lane || '/', '/') - 1)"
     }
 
-    /// Stores a row that is not an event; the next event has its number plus one.
+    /// Stores a row that is not an event, but sets the numbers of this process: the next event has
+    /// this row's number plus one.
     private static func beginNumbers(_ db: Database, now: Date) throws {
         try db.run(
             prepared: """

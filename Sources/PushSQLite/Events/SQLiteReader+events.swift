@@ -40,7 +40,7 @@ extension SQLiteReader {
         try self.read { db in
             let start = try Self.value(db, "select max(delivered, trimmed) from event_state")
             let newest = try Self.value(db, "select coalesce(max(number), 0) from event")
-            // Numbers have gaps only before the starts of processes.
+            // The numbers of events have gaps only before the starts of processes.
             let gaps = try db.all(prepared: Self.gaps, start) { row in
                 row.integer(0) &- max(row.integer(1), start)
             }
@@ -67,7 +67,7 @@ extension SQLiteReader {
         """
     }
 
-    /// The starts of processes after a number, each with the number before it.
+    /// The rows of processes' starts after a number, each with the highest number before it.
     static let gaps = """
         select s.number, coalesce((select max(p.number) from event p where p.number < s.number), 0)
         from event s where s.kind = 0 and s.number > ?1

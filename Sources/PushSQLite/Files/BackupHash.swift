@@ -7,13 +7,13 @@ internal import PushStore
 /// The keyed hash at the end of a backup: HMAC-SHA-256 over all bytes before it, under a key from
 /// the keyring.
 ///
-/// It follows the last page, where SQLite does not read. `vacuum into` omits it.
+/// The hash follows the last page, where SQLite does not read. `vacuum into` does not copy it.
 enum BackupHash {
     private static let mark = Array("sealpost backup\n".utf8)
     private static let codeLength = SHA256.byteCount
     private static let pieceLength = 1 << 20
 
-    /// The mark, four bytes for the number of the key, and the code.
+    /// The length of the mark, the key's number in four bytes, and the code.
     private static var length: Int { mark.count + 4 + codeLength }
 
     /// Adds the hash to a file that has none, and syncs. Throws `StoreError`.

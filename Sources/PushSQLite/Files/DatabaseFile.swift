@@ -4,8 +4,8 @@ internal import PushStore
 /// A database's file as pages (https://www.sqlite.org/fileformat2.html). Their unallocated space,
 /// between the cell pointers and the cells, can be overwritten with zeroes.
 struct DatabaseFile {
-    /// From this count on, an overflow page, which begins with a page number, may begin like a
-    /// b-tree page.
+    /// In a file with this many pages or more, an overflow page, which begins with a page number,
+    /// may begin like a b-tree page.
     static let maximumPages = 1 << 25
 
     private static let headerLength = 100
@@ -30,8 +30,8 @@ struct DatabaseFile {
         self.pageSize = size == 1 ? 65_536 : size
         guard (512...65_536).contains(self.pageSize) else { return nil }
         self.pageCount = Int(status.st_size) / self.pageSize
-        // The header has the largest root page with auto_vacuum only; a pointer map may begin like
-        // a page of cells.
+        // These bytes, the largest root page, are zero without auto_vacuum. A pointer map must be
+        // recognized, since it may begin like a page of cells.
         let hasPointerMaps = header[52..<56].contains { $0 != 0 }
         self.pointerMapInterval = hasPointerMaps ? (self.pageSize - Int(header[20])) / 5 + 1 : nil
     }

@@ -2,7 +2,7 @@ internal import SQLite
 
 extension FileSpace {
     /// The size in bytes up to which an older database is rewritten at the start, so that its file
-    /// can shrink: a second's work.
+    /// can shrink. That takes about a second.
     static let rewritten = 64 << 20
 
     /// Makes the file able to shrink on request, if SQLite has not begun to write it; an existing

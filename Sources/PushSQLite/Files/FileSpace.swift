@@ -7,8 +7,8 @@ struct FileSpace: Sendable, Equatable {
 
     let pages: Int
     let free: Int
-    /// Whether the file can shrink in steps. It can with `auto_vacuum`: SQLite then knows which
-    /// page refers to a page.
+    /// Whether the file can shrink in steps. With `auto_vacuum` it can, since SQLite then knows
+    /// which page refers to each page.
     let canShrink: Bool
 
     init(pages: Int, free: Int, canShrink: Bool) {

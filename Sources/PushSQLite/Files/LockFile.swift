@@ -28,8 +28,8 @@ final class LockFile: Sendable {
         var bytes = [UInt8](repeating: 0, count: Self.longestStamp)
         let count = pread(descriptor, &bytes, bytes.count, 0)
         self.lastStamp = count > 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
-        // The file is truncated on the disk before the first write, after which the stamp would be
-        // wrong.
+        // The stamp is removed from the disk before the first write to the database, after which
+        // it would be wrong.
         guard ftruncate(descriptor, 0) == 0, fsync(descriptor) == 0 else {
             let reason = String(cString: strerror(errno))
             close(descriptor)

@@ -15,13 +15,14 @@ final class LogLength: Sendable {
     /// count.
     var commits: Int { self.commitCount.load(ordering: .relaxed) }
 
-    /// Makes the connection report after each commit. It must not outlive this object.
+    /// Makes the connection report after each commit. The connection must not outlive this object.
     func watch(_ db: Database) throws {
         sqlite3_wal_hook(
             db.handle,
             { context, _, _, pages in
                 if let context {
-                    // `Writer` keeps both, and closes the connection before it is released.
+                    // `Writer` keeps the connection and this object, and closes the connection
+                    // before it releases them.
                     let log = Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue()
                     log.count.store(Int(pages), ordering: .relaxed)
                     log.commitCount.wrappingAdd(1, ordering: .relaxed)

@@ -3,14 +3,14 @@ internal import Glibc
 
 /// A file system that several machines may use at a time.
 ///
-/// The locks and the shared memory of SQLite end at the machine: two servers could write the same
-/// database, and destroy it.
+/// The locks and the shared memory of SQLite work only within one machine: servers on two machines
+/// could write the same database, and destroy it.
 struct NetworkFileSystem: Equatable {
-    /// The kernel's name of its type, such as `nfs4`.
+    /// The kernel's name of the file system's type, such as `nfs4`.
     let type: String
 
-    /// 9p and virtiofs are folders of a virtual machine's host. Types of FUSE have the name of
-    /// their program.
+    /// The types 9p and virtiofs are for folders of a virtual machine's host. Types of FUSE
+    /// contain the name of their program.
     private static let types: Set = [
         "9p", "afs", "beegfs", "ceph", "cifs", "coda", "fuse.blobfuse2", "fuse.ceph-fuse", "fuse.davfs2",
         "fuse.gcsfuse", "fuse.glusterfs", "fuse.goofys", "fuse.grpcfuse", "fuse.juicefs", "fuse.mount-s3",
@@ -22,12 +22,13 @@ struct NetworkFileSystem: Equatable {
     init?(of path: String) {
         var url = URL(fileURLWithPath: path)
         var status = stat()
-        // The first start creates the file and its folders.
+        // Before the first start, the file and its folders may not exist; then the nearest
+        // existing folder counts.
         while stat(url.path, &status) != 0 {
             guard url.pathComponents.count > 1 else { return nil }
             url.deleteLastPathComponent()
         }
-        // Without /proc nobody knows.
+        // Without /proc the type is unknown.
         guard let mounts = try? String(contentsOfFile: "/proc/self/mountinfo", encoding: .utf8) else { return nil }
         self.init(ofDevice: UInt64(status.st_dev), in: mounts)
     }

@@ -11,25 +11,25 @@ internal import Synchronization
 /// writes.
 ///
 /// `recordCheckpoint` only collects the pages, and `wipe` overwrites them after an erasure: until
-/// then the copies reveal nothing that the rows do not.
+/// an erasure, the copies reveal nothing that the rows do not.
 /// `docs/decisions/sqlite-page-wiping.md` has the reasons and the measurements.
 final class PageWiper: Sendable {
     private struct State {
-        /// Open while the database is: closing any descriptor of it drops SQLite's locks (see
-        /// `LockFile`).
+        /// The descriptor of the database's file. It stays open as long as the database, since
+        /// closing any descriptor of the file drops SQLite's locks (see `LockFile`).
         var descriptor: Int32?
         /// Pages that were checkpointed since they were last wiped.
         var checkpointed: Set<Int> = []
-        /// The next of the pages that the last process may have left unwiped; `nil` if there are
-        /// no more.
+        /// The next of the unknown pages, which the last process may have left unwiped; `nil` if
+        /// there are no more.
         var unknown: Int? = 1
         /// Whether zeroes were written that may not be on the disk yet.
         var isUnsynced = false
         var hasWarned = false
     }
 
-    /// The largest number of collected pages: with more, the posts after the next wipe would wait
-    /// for too long.
+    /// The largest number of collected pages. With more, posts would wait too long for the next
+    /// wipe.
     private static let maximumCheckpointed = 4096
 
     private let log: String
@@ -95,12 +95,13 @@ final class PageWiper: Sendable {
             state.checkpointed.formUnion(log.pages)
             return state.checkpointed.count
         }
-        // No sync is needed here: the next erasure syncs, and after a crash all pages are unknown.
+        // No sync is needed here: the wipe after the next erasure syncs. After a crash all pages
+        // count as unknown, and the server wipes them again.
         if count > Self.maximumCheckpointed { try self.wipeCheckpointed() }
         return true
     }
 
-    /// Wipes the pages that were checkpointed since the last time, and syncs.
+    /// Wipes the pages that were checkpointed since they were last wiped, and syncs.
     ///
     /// Must be called only while the log is checkpointed completely. Throws `StoreError.broken` if
     /// the disk fails.
@@ -185,8 +186,8 @@ private struct WriteAheadLog {
 
     private(set) var pages: Set<Int> = []
 
-    /// Empty if there is no log, or it is empty. Throws `StoreError.broken` if it cannot be read,
-    /// for example for lack of a descriptor or of memory.
+    /// Without a log, or with an empty one, there are no page numbers. Throws `StoreError.broken`
+    /// if the log cannot be read, for example for lack of a descriptor or of memory.
     init(path: String) throws(StoreError) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

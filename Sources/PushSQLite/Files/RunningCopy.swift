@@ -2,7 +2,7 @@ internal import CSQLite
 internal import SQLite
 internal import Synchronization
 
-/// A running copy, for other threads: they can end it early, and read its progress.
+/// A running copy of a database. Other threads can end the copy early, and read its progress.
 package final class RunningCopy: Sendable {
     private let isInterrupted = Atomic(false)
     private let pagesRead = Atomic(0)
@@ -15,15 +15,16 @@ package final class RunningCopy: Sendable {
     /// The bytes read by the current connection, or the last one.
     package var bytesRead: Int { self.pagesRead.load(ordering: .relaxed) * Writer.pageSize }
 
-    /// Makes the copy throw soon; it leaves nothing behind.
+    /// Makes the copy throw an error soon; the copy then leaves no file behind.
     package func interrupt() {
         self.isInterrupted.store(true, ordering: .relaxed)
-        // SQLite checks a whole database in one step, and sees only its own mark meanwhile.
+        // SQLite checks a whole database in one step, during which only an interruption of its
+        // connection ends the check.
         self.connection.withLock { $0?.interrupt() }
     }
 
-    /// Runs `body`, whose statements end with an error once it is interrupted. Throws the errors
-    /// of `body`.
+    /// Runs `body`, whose statements end with an error once the copy is interrupted. Throws the
+    /// errors of `body`.
     func during<Value>(_ connection: Connection, _ body: (Connection) throws -> Value) throws -> Value {
         self.connection.withLock { $0 = connection }
         defer { self.connection.withLock { $0 = nil } }
@@ -54,8 +55,8 @@ package final class RunningCopy: Sendable {
             guard let context else { return 0 }
             let this = Unmanaged<Watch>.fromOpaque(context).takeUnretainedValue()
             var (pages, highest): (Int32, Int32) = (0, 0)
-            // The count of pages that were not in the connection's memory. /proc counts nothing
-            // for a process that nobody may inspect.
+            // The number of pages that were read because they were not in the connection's cache.
+            // The counts in /proc are missing for a process that nobody may inspect.
             if sqlite3_db_status(this.connection, SQLITE_DBSTATUS_CACHE_MISS, &pages, &highest, 0) == SQLITE_OK {
                 this.copy.pagesRead.store(Int(pages), ordering: .relaxed)
             }

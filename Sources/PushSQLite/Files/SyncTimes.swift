@@ -6,14 +6,15 @@ internal import Synchronization
 
 /// How long SQLite's calls of `fdatasync` took, for the log and for the database's file.
 ///
-/// SQLite has no hook for them, so copies with another `xSync`, which calls the original, replace
-/// the open files' methods.
+/// SQLite has no hook for syncs. So the open files get copies of their method tables, whose
+/// `xSync` times the original one.
 final class SyncTimes: Sendable {
     private let times = Mutex(StoreReport.Syncs())
 
     var all: StoreReport.Syncs { self.times.withLock { $0 } }
 
-    /// Times the connection's syncs until it is closed. Its log must be open: a read opens it.
+    /// Times the connection's syncs until it is closed. The connection's log must be open: a read
+    /// opens it.
     func watch(_ db: Database) {
         for file in [\StoreReport.Syncs.log, \.database] {
             // The file keeps the object until it is closed, which may be after the writer's end.

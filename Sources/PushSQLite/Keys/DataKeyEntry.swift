@@ -10,8 +10,8 @@ extension DataKeyEntry {
         try db.all(prepared: Self.all) { try DataKeyEntry($0) }.compactMap { $0 }
     }
 
-    /// Stores the first key as one in use. Must be on the disk before anything is encrypted with
-    /// it.
+    /// Stores the first key as one in use. The row must be on the disk before anything is
+    /// encrypted with the key.
     static func record(_ db: Database, _ keyring: Keyring, now: Date) throws {
         guard let checkValue = keyring.checkValue(of: keyring.sealing) else { return }
         try db.run(

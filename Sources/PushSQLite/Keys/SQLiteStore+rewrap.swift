@@ -24,7 +24,8 @@ extension SQLiteStore {
         }
         guard result.unreadable == 0 else { return result }
         result.unused = try await self.writer.write(.housekeeping) { db in
-            // The keyring was exchanged meanwhile: the pass for the new one decides.
+            // If the keyring was replaced meanwhile, the pass for the new keyring decides which
+            // keys are unused.
             guard self.exchanges.load(ordering: .relaxed) == exchange else { return [] }
             for number in others {
                 try db.run("delete from data_key where number = \(Int64(number))")

@@ -20,7 +20,7 @@ extension SealedColumn {
         } ?? 0
     }
 
-    /// Encrypts again the values of the next rows that another key than the first has encrypted.
+    /// Re-encrypts the values of the next rows that are not encrypted under the first key.
     func rewrap(_ db: Database, _ vault: Vault, after row: Int64, limit: Int) throws -> Page {
         let last = try db.first(
             """

@@ -13,22 +13,23 @@ extension MovedTable {
         return "select \(columns.joined(separator: ", ")) from \(place.rows) order by \(key)"
     }
 
-    /// The source of a table's rows, and the values that differ from the column with the same
-    /// name.
+    /// The SQL that gives a table's rows, and the SQL of each value that is not simply the
+    /// source's column of the same name.
     private struct Place {
         let rows: String
         var values: [String: String] = [:]
     }
 
-    /// A number of changes in the order of notifications. PostgreSQL's store has microseconds
-    /// here: each moved number is below those assigned after the move, and their order stays.
+    /// A notification's place in the order of notifications, which SQLite counts in changes and
+    /// PostgreSQL in microseconds. Moved notifications keep their order, and come before all that
+    /// are stored after the move.
     private static let sequence = "t.sequence - :reserved"
 
     private static let places: [String: Place] = [
         "data_key": Place(rows: "data_key t"),
         "index_secret": Place(rows: "index_secret t"),
         "account": Place(rows: "user t"),
-        // The numbers are those of a user who has seen the newest change: a client may have a
+        // Each user gets the numbers of one who has seen the newest change: a client may have a
         // cursor with any assigned number.
         "user_change": Place(
             rows: "user t",
@@ -63,7 +64,8 @@ extension MovedTable {
         "idempotency": Place(rows: "idempotency t"),
         "scheduled": Place(rows: "scheduled t", values: ["sequence": Self.sequence]),
         "fanout": Place(rows: "fanout t"),
-        // Nobody has leased the pushes that were being sent when the last process ended.
+        // Pushes that were being sent when the last process ended are moved as waiting pushes:
+        // nobody leases them any more.
         "push": Place(rows: "delivery t where t.settled_at is null"),
         "push_end": Place(rows: "delivery t where t.settled_at is not null"),
         "collapse": Place(rows: "collapse t", values: ["sequence": Self.sequence]),

@@ -11,7 +11,8 @@ struct MovedTo: Sendable {
         (self.place, self.at) = (place, at)
     }
 
-    /// Reads the mark; `nil` if there is none, also in a database from before marks existed.
+    /// Reads the mark that the database was moved; `nil` without a mark, as in a database of a
+    /// version that made none.
     init?(_ db: Database) throws {
         let table = "select 1 from sqlite_schema where type = 'table' and name = 'moved'"
         guard try db.first(prepared: table, decode: { _ in true }) == true else { return nil }

@@ -7,8 +7,8 @@ internal import SQLite
 
 /// A store whose rows are moved to another one.
 ///
-/// The store is open meanwhile, which keeps other processes from it, and a separate connection
-/// reads it.
+/// The store stays open during the move, so that no other process can open the store; a separate
+/// connection reads the rows.
 package struct SQLiteMoveSource: MoveSource {
     package let identity: Data
     package let digestKey: SymmetricKey
@@ -107,7 +107,7 @@ package struct SQLiteMoveSource: MoveSource {
         selection.contains(":reserved") ? [self.reserved] : []
     }
 
-    /// The row of the only chain: the start and the end of the audit, and the keyed hashes of
+    /// The row of the audit's only hash chain: the chain's start and end, and the keyed hashes of
     /// both.
     private func auditChain() throws -> MovedRow {
         try self.connection.read { db in

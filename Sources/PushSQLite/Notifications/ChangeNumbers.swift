@@ -3,18 +3,18 @@ internal import PushStore
 internal import SQLite
 internal import Synchronization
 
-/// Numbers the changes that users see, so that a reader with a change's number finds all later
-/// ones.
+/// Numbers the changes that users see, so that a reader that has a change's number finds all later
+/// changes.
 ///
-/// Each number is higher than all before it, including those of earlier processes. Only the writer
-/// draws them, within its transactions, so that changes become visible in the order of their
-/// numbers. A number that is lost with its transaction is not drawn again.
+/// Each number is higher than all before it, including the numbers of earlier processes. Only the
+/// writer draws numbers, within its transactions, so that changes become visible in the order of
+/// their numbers. A number whose transaction is rolled back is not drawn again.
 final class ChangeNumbers: Sendable {
     /// The numbers that are reserved for one process.
     private static let block: Int64 = 1 << 36
-    /// The binary logarithm of the numbers for each second since 1970, which are more than any
-    /// process uses. So a database that was restored from a backup never draws numbers again that
-    /// the lost one has drawn since.
+    /// The binary logarithm of how many numbers each second since 1970 has. No process uses that
+    /// many, so a database that was restored from a backup draws no number that was drawn after
+    /// the backup.
     private static let perSecond = 30
 
     private let last: Atomic<Int64>

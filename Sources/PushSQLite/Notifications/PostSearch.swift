@@ -6,7 +6,7 @@ internal import SQLite
 /// The facts about posts, each read on demand.
 struct PostSearch: PostFacts {
     private let db: Database
-    /// The posts of a batch often have the same recipients.
+    /// The users that were read so far: the posts of a batch often have the same recipients.
     private var users: [Data: NamedUser] = [:]
     private let now: Date
 

@@ -17,7 +17,8 @@ extension SQLiteReader {
                 try builder.take($0, for: user, self.sealing.rows)
             }
             var page = builder.page
-            // The clock is read after the rows, since a deletion sets it before its commit.
+            // The time of the last deletion is read after the rows, since a deletion records its
+            // time before its commit.
             page.removedAt = self.removals.latest
             if !page.isBeyondBudget, needsPayloads(page) { try Self.readPayloads(of: &page, reads) }
             return page
@@ -60,7 +61,7 @@ extension SQLiteReader {
         }
     }
 
-    /// A recall from many recipients is stored with the notification, and merged in.
+    /// The query merges in recalls from many recipients, which are stored with the notification.
     static let changes = DirectQuery(
         name: .changes,
         sql: """

@@ -97,8 +97,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The largest number of recipients whose rows a recall changes one by one; for more, one note
-    /// in the notification's row stands for all.
+    /// The largest number of recipients whose rows a recall changes one by one; for more, one
+    /// number in the notification's row stands for all.
     static let recallPage = 1000
 
     private static func recordRecall(
@@ -116,7 +116,7 @@ extension SQLiteStore {
             try db.run("update notification set recall_change = \(change) where id = \(id)")
             return
         }
-        // A user who has dismissed it already knows that it is gone.
+        // A user who has dismissed the notification already knows that it is gone.
         try db.run(
             """
             update recipient set change = \(change), changed_at = \(now.milliseconds)

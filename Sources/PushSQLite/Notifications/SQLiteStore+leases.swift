@@ -55,7 +55,7 @@ extension SQLiteStore {
 
     package func endLeases(now: Date, limit: Int) async throws -> Date? {
         let (next, users) = try await self.writer.write(.housekeeping) { [writer, changes] db in
-            // The extra row gives the end of the next lease.
+            // The query reads one row more than `limit`, for the end of the next lease.
             let leases = try db.all(prepared: Self.nextLeases, limit + 1) {
                 (notification: $0.integer(0), user: $0.integer(1), end: $0.integer(2))
             }
@@ -82,7 +82,7 @@ extension SQLiteStore {
     }
 
     /// Erases a read-once payload if no recipient waits for it and no fan-out is left; `true` if
-    /// it did.
+    /// the payload was erased.
     @discardableResult
     static func eraseIfTaken(_ db: Database, _ id: Int64) throws -> Bool {
         try db.run(

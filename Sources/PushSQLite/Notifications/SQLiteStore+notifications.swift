@@ -16,7 +16,7 @@ extension SQLiteStore {
     ) async throws -> [PostOutcome] {
         let (pusher, page) = (self.pusher, page ?? AudienceWalk.page)
         guard let now = posts.first?.createdAt else { return [] }
-        // For the usual single post, the text of its entry is made before the writer runs.
+        // For the usual single post, the text of its audit entry is made before the writer runs.
         let draft = posts.count == 1 ? posts.first?.record.map(self.audit.draft) : nil
         let bytes = posts.reduce(0) { $0 + $1.sealedPayload.count }
         return try await self.writer.write(bytes: bytes) { [audit] db -> [PostOutcome] in

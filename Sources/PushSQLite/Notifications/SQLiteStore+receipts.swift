@@ -39,8 +39,8 @@ extension SQLiteStore {
         }
     }
 
-    /// The user's devices with a push that waits for its time, if each is the only one of its
-    /// lane.
+    /// The user's devices whose push waits until the interval between two pushes has passed.
+    /// Devices that share their lane with another device of the user are left out.
     ///
     /// The query starts at `device`: a user has few devices, a broadcast has very many pushes.
     static let pacedDevices = """

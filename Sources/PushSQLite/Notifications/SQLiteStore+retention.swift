@@ -18,15 +18,16 @@ extension SQLiteStore {
             }
             return (expired.count == page, shown)
         }
-        // Their devices may still show it.
+        // The devices of these users may still show the notification.
         for user in shown { self.lookBook.record(LookOrder(user: user)) }
         return hasMore
     }
 
     static let expired = "select id from notification where expires_at <= ? order by expires_at limit ?"
 
-    /// Deletes a notification's rows, at most `limit`, and itself after the last; returns the
-    /// number of deleted rows. Adds recipients who have neither read nor dismissed it to `shown`.
+    /// Deletes a notification's rows, at most `limit`, and after the last of them the notification
+    /// itself; returns the number of deleted rows. Adds recipients who have neither read nor
+    /// dismissed it to `shown`.
     private static func delete(
         _ db: Database,
         _ id: Int64,
@@ -43,8 +44,8 @@ extension SQLiteStore {
             """
         ) { (lane: $0.text(0), isSettled: !$0.isNull(1), device: $0.integer(2)) }
         var tally = TallyCount()
-        // The query does not test this: in SQLite 3.40, `is null` is never true in the columns
-        // that a DELETE returns.
+        // The query does not test whether a push is settled: in SQLite 3.40, `is null` is never
+        // true in the columns that a DELETE returns.
         for row in rows where !row.isSettled { tally.add(.expired, lane: row.lane) }
         try tally.write(db)
         try Self.forgetCollapsing(db, id, devices: rows.map(\.device))

@@ -7,8 +7,8 @@ struct TagConditions {
     let index: BlindIndex
     let policy: TagPolicy
 
-    /// A condition on a row of `device`, here called `d`, that holds for the living devices of the
-    /// audience.
+    /// A condition on a row of `device`, here called `d`, that holds for the devices of the
+    /// audience that are not retired.
     func onDevice(_ audience: Audience) -> SQL {
         let meant: SQL
         switch audience.aim {

@@ -12,7 +12,7 @@ extension AudienceBranch {
         }
     }
 
-    /// The number of its rows, counted up to a limit.
+    /// The number of the branch's rows, counted up to a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
         let count: Int64? =
             switch self {

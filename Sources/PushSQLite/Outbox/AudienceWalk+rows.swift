@@ -45,8 +45,8 @@ extension AudienceWalk {
         return (try Self.page(of: branch, audience, start, end ?? .max, db), end)
     }
 
-    /// The living devices among the next rows with a tag, and the last of these rows if there are
-    /// as many as a page.
+    /// The devices that are not retired among the next rows with a tag, and the last of these rows
+    /// if they fill a page.
     private static func page(
         ofTag tag: Data,
         after start: Int64,

@@ -12,7 +12,7 @@ struct DuePushRow {
     private let isAlone: Bool
 
     /// Reads a row; `nil` if its device or its notification does not exist. `needsAcceptance`:
-    /// also reads the facts that pace.
+    /// also reads the facts that `pace` needs.
     init?(
         _ db: Database,
         _ key: DuePush,
@@ -61,7 +61,7 @@ struct DuePushRow {
         )
     }
 
-    /// A device's only push needs no other query.
+    /// For a device's only push, no query is needed.
     private func hasNewer(_ db: Database) throws -> Bool {
         if self.isAlone { return false }
         let (key, sequence) = (self.delivery.key, self.delivery.sequence)

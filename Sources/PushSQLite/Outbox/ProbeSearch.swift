@@ -5,7 +5,7 @@ internal import SQLite
 
 extension SQLiteReader {
     /// The search steps over all older pushes that do not fit, and one user can have a million of
-    /// those; so it runs on a reader, and blocks no writer.
+    /// those. So the search runs on a reader, and does not block the writer.
     package func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) throws(StoreError) -> DuePush? {
         let (lane, now) = (lane.description, now.milliseconds)
         return try self.read { db in

@@ -7,7 +7,7 @@ internal import SQLite
 struct Pusher: Sendable {
     let sealing: Sealing
     let changes: ChangeNumbers
-    /// The tags of devices that count.
+    /// Decides which of the tags that devices set count.
     let tags: TagPolicy
     let notes: TransactionNotes
     /// Whether a device, named by its lane and registration id, cannot be reached until it
@@ -33,7 +33,7 @@ struct PushInsertion {
     private let change: Int64
     /// Users who have become recipients in this transaction.
     private var newRecipients: Set<Int64>
-    /// Users who were recipients before it, and have not dismissed the notification.
+    /// Users who were recipients before this transaction, and have not dismissed the notification.
     private var earlierRecipients: Set<Int64> = []
 
     init(_ target: PushTarget, by pusher: Pusher, isBulk: Bool, newRecipients: Set<Int64> = [], now: Date) {
@@ -53,7 +53,7 @@ struct PushInsertion {
 
     // MARK: - Private
 
-    /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts none if
+    /// Makes the device's user a recipient, and inserts a push into the outbox. Inserts no push if
     /// the device already has one, the user has dismissed the notification, or the device has a
     /// newer notification with the same collapse key.
     private mutating func insert(_ device: AudienceDevice, _ db: Database) throws {
@@ -134,7 +134,8 @@ struct PushInsertion {
     }
 
     /// Stores the notification as the device's newest one with its collapse key, and cancels the
-    /// push of the one before; `false` if the device has a newer one.
+    /// push of the one before. Returns `false` if the device already has a newer notification with
+    /// the key.
     private func isNewest(for device: AudienceDevice, _ db: Database) throws -> Bool {
         guard let collapseID = self.target.collapseID else { return true }
         let last = try db.first(

@@ -26,8 +26,8 @@ extension SQLiteReader {
         }
     }
 
-    /// The cross join keeps the order: the pushes are few. A common table for both ends would
-    /// contain the whole queue.
+    /// The cross join makes SQLite start at the pushes, which are few. A common table expression
+    /// for both ends of the queue would contain the whole queue.
     static let oldestWaiting = """
         select min(n.created_at) from (
             select * from (

@@ -42,8 +42,8 @@ extension SQLiteStore {
         }
     }
 
-    /// Enqueues a new notification's pushes: all of them, or the first page and a row for the
-    /// rest.
+    /// Enqueues a new notification's pushes: all of them, or the first page and a row of `fanout`
+    /// for the remaining ones.
     ///
     /// `recipients` are the users who have become recipients in this transaction. Returns how many
     /// users and pushes there are, and whether the delivery has work now.

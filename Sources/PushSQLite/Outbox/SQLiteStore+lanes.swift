@@ -36,7 +36,7 @@ extension SQLiteStore {
     }
 
     /// Moves a queued push to another lane of devices, where it is due at once. A look moves to
-    /// that lane's looks.
+    /// the lane of looks that belongs to that lane.
     static func move(
         _ db: Database,
         notification: Int64,
@@ -47,7 +47,7 @@ extension SQLiteStore {
         _ tally: inout TallyCount
     ) throws {
         let new = Lane(stored: old).isOfLooks ? Lane(stored: new).ofLooks.description : new
-        // The times that the old provider named do not apply to the new one.
+        // The retry times that the old provider asked for do not apply to the new provider.
         try db.run(
             prepared: """
                 update delivery set lane = ?, due_at = ?, attempts = 0,

@@ -6,9 +6,9 @@ internal import SQLite
 /// Looks: pushes that show nothing and tell a device to sync, since another device of its user has
 /// changed something.
 ///
-/// Each is a push of a notification without payload and recipients, in the lane of looks of the
-/// device's lane. The device's row names its last one, whose rows are deleted with the next: a
-/// device has one at a time, however often its user changes something.
+/// A look is a push of a notification without payload and recipients, in the lane of looks that
+/// belongs to the device's lane. The device's row names its last look, whose rows the next look
+/// deletes. So a device has one look at a time, however often its user changes something.
 extension SQLiteStore {
     package func enqueueLooks(
         _ orders: [LookOrder],
@@ -17,7 +17,8 @@ extension SQLiteStore {
     ) async throws -> Bool {
         let pusher = self.pusher
         if pusher.looks.isEmpty || orders.isEmpty { return false }
-        // A broadcast that expires must not delay posts.
+        // Looks that are not urgent may be many, as when a broadcast expires; they must not delay
+        // posts.
         let lane: WriterLane = orders.contains(where: \.isUrgent) ? .delivery : .housekeeping
         return try await self.writer.write(lane) { db in
             var count = 0
@@ -47,7 +48,7 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    /// Returns the number of pushes.
+    /// Enqueues the looks of one order; returns the number of pushes.
     private static func enqueue(
         _ order: LookOrder,
         by pusher: Pusher,
@@ -169,8 +170,8 @@ extension SQLiteStore {
         if let lane { pusher.notes.count(.cancelled, lane: lane) }
     }
 
-    /// A look that is still being sent expires, so that the next cleanup deletes it: a stream that
-    /// nobody reads must not fill the database.
+    /// Deletes an ended look. A look that is still being sent expires now, so that the next
+    /// cleanup deletes it. A stream that nobody reads must not fill the database.
     private static func deleteEnded(_ push: DuePush, _ db: Database, now: Date) throws {
         try db.run(
             """

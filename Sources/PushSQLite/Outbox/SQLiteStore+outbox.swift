@@ -4,7 +4,7 @@ package import PushStore
 internal import SQLite
 
 extension SQLiteStore {
-    /// No other process has the file open.
+    /// Always `true`, since no other process has the file open.
     package var maySend: Bool { true }
 
     package func lease(_ request: LeaseRequest, now: Date) async throws -> [LeasedDelivery] {
@@ -35,7 +35,7 @@ extension SQLiteStore {
         now: Date
     ) async throws -> LeasedDelivery? {
         try await self.writer.write(.delivery) { [writer, sealing] db in
-            // A reader found it, and it may have been cancelled since.
+            // A reader found the push, which may have been cancelled since.
             guard try ProbeSearch.isDue(push, in: lane, db, now: now) else { return nil }
             var tally = TallyCount()
             let leasing = Leasing(
@@ -69,7 +69,7 @@ extension SQLiteStore {
         ) { Int(clamping: $0.integer(0)) }
     }
 
-    /// The cross join keeps the order: the newest changes are few.
+    /// The cross join makes SQLite start at the newest changes, which are few.
     static let unread = """
         select count(*) from (
             select notification_id, read_at, dismissed_at from recipient
@@ -124,8 +124,8 @@ private struct Leasing {
                 )
                 return delivery.leased(push, isAddressKnown: self.isProbe && due.acceptedAt != nil)
             case .wait(let date):
-                // The reason marks such a push: it is no longer needed once the device has
-                // fetched.
+                // The stored reason marks such a push, which is no longer needed once the device
+                // has fetched.
                 try self.postpone(key, until: date, db)
             case .replace: try self.settle(key, as: .cancelled, reason: PushReason.replaced, db, &tally)
             }

@@ -34,11 +34,12 @@ private struct Batch {
     mutating func settle(_ db: Database, _ delivery: LeasedDelivery, as settlement: Settlement) throws {
         switch settlement {
         case .accepted(let providerID):
-            // Stored only if the provider has an id of its own.
+            // The id is stored only if it is the provider's own, and not the id of this attempt.
             let isOurs = providerID == delivery.push.attemptID.text
             let lane = try self.end(db, delivery, .accepted, reason: nil, providerID: isOurs ? nil : providerID)
-            // Deleting the device has settled the push already, and no new row may remain of the
-            // device. A look does not delay the next notification.
+            // If the device was deleted, its push was settled then, and no new row may be stored
+            // for the device. The time of a look is not stored, since a look does not delay the
+            // next notification.
             guard let lane, !Lane(stored: lane).isOfLooks else { return }
             try db.run(
                 prepared: """
@@ -58,8 +59,8 @@ private struct Batch {
         case .retried(let due, let reason):
             try self.requeue(db, delivery, dueAt: due, reason: reason, attempts: delivery.state.attempts)
         case .away(let reason):
-            // A device that connects makes it due; `isAnythingWaiting` finds it if it was settled
-            // only after that.
+            // A device that connects makes the push due. If the push is settled only after that,
+            // `isAnythingWaiting` finds it.
             let end = delivery.state.expiresAt
             try self.requeue(db, delivery, dueAt: end, reason: reason, attempts: delivery.state.attempts)
         case .moved(let reason):

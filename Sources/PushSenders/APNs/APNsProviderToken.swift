@@ -5,9 +5,9 @@ internal import Synchronization
 
 /// The provider token of one key: an ES256 JWT that is signed again every fifty minutes.
 ///
-/// Apple refuses a token after an hour, and one that is renewed more often than every twenty
-/// minutes. It uses a `Mutex` rather than an actor: signing takes microseconds, and callers that
-/// arrive meanwhile wait for the one result.
+/// Apple refuses a token that is older than an hour, and a token that replaces another within
+/// twenty minutes. This class uses a `Mutex` rather than an actor: signing takes microseconds, and
+/// callers that arrive meanwhile wait for the one result.
 final class APNsProviderToken: Sendable {
     static let lifetime: TimeInterval = 50 * 60
     static let shortestLifetime: TimeInterval = 20 * 60
@@ -21,7 +21,7 @@ final class APNsProviderToken: Sendable {
 
     enum Replacement: Sendable {
         case made(Token)
-        /// Another refused push has already replaced the token.
+        /// The refusal of another push has already led to a new token.
         case alreadyMade(Token)
         /// The refused token may not be replaced yet.
         case tooYoung
@@ -40,7 +40,7 @@ final class APNsProviderToken: Sendable {
         do {
             self.key = try P256.Signing.PrivateKey(pemRepresentation: key.exposed)
         } catch {
-            // The error may quote the text that it could not read.
+            // The error may quote the key, so it is not passed on.
             throw .badKey(field: "keyFile", expected: "a P-256 private key in PEM, as in Apple's .p8 file")
         }
         self.keyID = keyID

@@ -3,15 +3,16 @@ internal import Foundation
 internal import PushCore
 internal import Synchronization
 
-/// The provider tokens of a process, one for each key, however often senders are replaced.
+/// The provider tokens of a process, one for each key. They outlive the senders, which a reload
+/// replaces.
 ///
-/// Apple refuses a token that is renewed more often than every twenty minutes; a key that is
+/// Apple refuses a token that is renewed more often than every twenty minutes, so a key that is
 /// loaded again keeps its token.
 package final class APNsProviderTokens: Sendable {
     /// The number of cached keys; one more evicts them all.
     private static let limit = 16
 
-    // A lock: each use is short.
+    // It is a lock rather than an actor, because each use is short.
     private let tokens = Mutex<[Key: APNsProviderToken]>([:])
 
     private struct Key: Hashable {

@@ -5,9 +5,9 @@ internal import PushCore
 /// Reads APNs' answers:
 /// https://developer.apple.com/documentation/usernotifications/handling-notification-responses-from-apns
 enum APNsResponse {
-    /// The delay that Apple asks for after an error of its own. The first retry is earlier: a
-    /// sign-in that waits for its confirmation cannot wait as long, and one more call is no
-    /// burden. After `Shutdown` only a new connection is needed.
+    /// The delay that Apple asks for after one of its own errors. The first retry comes earlier: a
+    /// sign-in that waits for its confirmation cannot wait so long, and one more call is no burden
+    /// for Apple. After `Shutdown` only a new connection is needed.
     private static let delayAfterServerError = Duration.seconds(15 * 60)
     private static let delayAfterTooMany = Duration.seconds(60)
 
@@ -23,8 +23,8 @@ enum APNsResponse {
             .init(403...403, ["ExpiredProviderToken"]) { .credentialExpired(reason: $0.reasonOfToken) },
             // Apple now and then says this of a token that it accepts a moment later.
             .init(403...403, ["InvalidProviderToken"]) { .credentialRefused(reason: $0.reasonOfToken) },
-            // Includes a key that does not match its connection. Our connections carry the tokens
-            // of one key only, so a new connection would not help.
+            // One of these reasons is that a key does not match its connection. Our connections
+            // carry the tokens of one key only, so a new connection would not help.
             .init(403...405) { .misconfigured(reason: $0.reason) },
             .init(410...410) { .deviceGone(reason: $0.reason, since: $0.since) },
             .init(429...429, ["TooManyRequests"]) {
@@ -56,7 +56,7 @@ enum APNsResponse {
                 words: word.map { [$0] } ?? [],
                 reason: word,
                 providerID: ProviderWords.code(response.header("apns-id")),
-                // Milliseconds, unlike every other time in APNs.
+                // The time is in milliseconds, unlike every other time in APNs.
                 since: answer?.timestamp.map { Date(timeIntervalSince1970: $0 / 1000) },
                 now: now
             )

@@ -59,7 +59,7 @@ package final class APNsSender: PushSender {
         return try APNsResponse.outcome(try await self.client.answer(to: request), now: self.now()).get()
     }
 
-    /// An attempt after which a token that Apple calls expired is a fault of the server.
+    /// Sends the push. If Apple calls this token expired, too, the fault is the server's.
     private func lastAttempt(_ push: Push, _ token: APNsProviderToken.Token) async throws(SendFailure) -> Acceptance {
         do throws(SendFailure) {
             return try await self.attempt(push, token)
@@ -68,11 +68,12 @@ package final class APNsSender: PushSender {
         }
     }
 
-    /// The token in place of a refused one; `nil` if that is too young to be replaced.
+    /// The token that replaces a refused one; `nil` if the refused one is too young to be
+    /// replaced.
     private func replacement(for refused: APNsProviderToken.Token) throws(SendFailure) -> APNsProviderToken.Token? {
         switch try self.token.replacement(for: refused, now: self.now()) {
         case .made(let token):
-            // Apple keeps refusing on a connection that has carried an expired token.
+            // Apple keeps refusing tokens on a connection that has carried an expired one.
             self.client.renewConnections()
             return token
         case .alreadyMade(let token): return token

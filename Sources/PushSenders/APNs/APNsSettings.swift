@@ -11,7 +11,7 @@ package struct APNsSettings: Sendable {
     package var envelope: AppleEnvelope
     package var endpoint: String
     package var connection: ConnectionSettings
-    /// Shared by all senders of the process.
+    /// The provider tokens, which all senders of the process share.
     package var tokens: APNsProviderTokens
 
     package init(

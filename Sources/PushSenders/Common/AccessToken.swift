@@ -10,7 +10,8 @@ struct AccessToken: Sendable {
     /// The time at which a new one is fetched, while this one is still valid.
     let renewAt: Date
 
-    /// Renewal is due after nine tenths of the lifetime: for an hour, six minutes before its end.
+    /// Renewal is due after nine tenths of the lifetime: a token for an hour is renewed in its
+    /// 54th minute.
     init(_ text: String, lifetime: TimeInterval, now: Date) {
         self.text = Secret(text)
         self.expiresAt = now + lifetime
@@ -104,8 +105,8 @@ struct AccessToken: Sendable {
 }
 
 extension SendFailure {
-    /// The failure of a call for credentials. A failure that would be the fault of a push is here
-    /// a misconfiguration.
+    /// This failure as that of a call for credentials. A failure that would be the fault of a
+    /// single push, such as `rejected`, becomes a misconfiguration.
     func ofCredentials(from source: String) -> SendFailure {
         let reason = source + ": " + self.reason
         switch self {

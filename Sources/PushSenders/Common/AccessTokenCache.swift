@@ -4,17 +4,17 @@ internal import Synchronization
 
 /// The access token of one credential, fetched when needed and once for all waiting callers.
 ///
-/// While one caller renews a token that is still valid, the others keep using it. It uses a
-/// `Mutex`, not an actor, because a cancelled waiter must leave the queue at once, and because a
-/// send then gets the token without suspending.
+/// While one caller renews a token that is still valid, the others keep using it. The cache uses a
+/// `Mutex`, not an actor, because a cancelled waiter must leave the queue at once. A send also
+/// gets the token without suspending.
 final class AccessTokenCache: Sendable {
     typealias Fetch = @Sendable () async throws(SendFailure) -> AccessToken
 
-    /// A caller that waits for the current fetch. Its result is `nil` if the fetch was cancelled;
-    /// one waiter then takes over.
+    /// A caller that waits for the current fetch. It gets `nil` if the fetch was cancelled; then
+    /// one of the waiters fetches the token.
     private typealias Waiter = CheckedContinuation<Result<Secret<String>, SendFailure>?, Never>
 
-    /// How long the old token is used after a failed renewal before the next attempt.
+    /// The time between a failed renewal and the next attempt. The old token is used meanwhile.
     private static let delayAfterFailure: TimeInterval = 30
 
     private struct State {
@@ -56,7 +56,7 @@ final class AccessTokenCache: Sendable {
 
     /// Evicts a token that the provider no longer accepts, unless it has been replaced already.
     ///
-    /// Returns `false`, and keeps the token, if it is younger than `age`.
+    /// Returns `false`, and keeps the token, if it is younger than `age` seconds.
     func discard(_ token: Secret<String>, ifOlderThan age: TimeInterval = 0) -> Bool {
         let now = self.now()
         return self.state.withLock { state in
@@ -95,7 +95,7 @@ final class AccessTokenCache: Sendable {
             return token.text
         } catch {
             let now = self.now()
-            // Cancellation concerns only this task: a waiter takes over the fetch.
+            // If this task is cancelled, the waiters are not: one of them takes over the fetch.
             let isCancelled = Task.isCancelled
             let old = self.state.withLock { $0.token }
             self.land { state in

@@ -25,8 +25,8 @@ package struct AlertPlaceholder: Sendable, Hashable {
     /// The payload's member `aps`, as JSON; the members of a notification's alert replace those of
     /// the placeholder. `unread` is the badge of a notification without one.
     func aps(_ alert: PushAlert?, unread: Int? = nil) -> String {
-        // A badge alone: without an alert, Apple shows nothing and does not start the extension,
-        // so the extension has nothing to change.
+        // The alert has only a badge. Without a text, Apple shows nothing and does not start the
+        // extension, which would have nothing to change.
         if let alert, let badge = alert.badge, alert.isBadgeAlone { return "{\"badge\":\(badge)}" }
         let titleKey = alert?[.titleKey] ?? self.titleKey
         let title = titleKey.map { "\"title-loc-key\":\(JSONText.quoted($0))," } ?? ""

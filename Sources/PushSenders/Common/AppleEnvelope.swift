@@ -32,7 +32,8 @@ package enum AppleEnvelope: Sendable, Hashable {
         }
     }
 
-    /// The value of `apns-expiration`. A phone that is offline now must not ring later.
+    /// The value of `apns-expiration`. It is 0 for a call: a phone that is offline now must not
+    /// ring later.
     func expiration(of push: Push) -> String {
         self == .voip ? "0" : String(max(0, Int(push.expiresAt.timeIntervalSince1970)))
     }

@@ -4,15 +4,16 @@ package import Foundation
 
 /// How far this machine's clock is ahead of that of a server, by the field `Date` of its answer.
 ///
-/// A provider refuses a good token whose times do not fit its own clock. Its words then name the
-/// token; only the comparison shows that the clock is at fault.
+/// A provider refuses a good token whose times do not fit the provider's own clock. The refusal
+/// then blames the token; only a comparison of the clocks shows the cause.
 package struct ClockDifference: Sendable, Hashable {
-    /// A difference of so many seconds may be that of the network and of rounding.
+    /// Smaller differences count as none: they may come from the network and from rounding.
     static let tolerated: TimeInterval = 60
-    /// From this many seconds on providers refuse tokens: Google allows five minutes.
+    /// From a difference of this many seconds on, providers refuse tokens: Google allows five
+    /// minutes.
     private static let refused: TimeInterval = 300
 
-    /// In seconds; negative: this machine's clock is behind.
+    /// The difference in seconds; negative if this machine's clock is behind.
     let ahead: TimeInterval
 
     /// `nil` if the answer has no valid `Date`, or if the clocks agree.
@@ -23,10 +24,10 @@ package struct ClockDifference: Sendable, Hashable {
         self.ahead = ahead
     }
 
-    /// Whether providers refuse tokens because of it.
+    /// Whether providers refuse tokens because of this difference.
     package var isRefused: Bool { abs(self.ahead) >= Self.refused }
 
-    /// For the reason of a refusal, such as `75 minutes ahead of`.
+    /// The difference in words for the reason of a refusal, such as `75 minutes ahead of`.
     package var text: String {
         let seconds = abs(self.ahead)
         let (value, unit) =

@@ -44,11 +44,11 @@ package struct ConnectionSettings: Sendable, Hashable {
             connectionsPerHost: self.connections,
             streamsPerConnection: self.streams,
             provesConnections: provesConnections,
-            // As many calls again may wait for a free stream.
+            // While all streams are in use, as many calls again may wait for one.
             maximumCalls: max(1024, 2 * self.connections * self.streams),
             caFile: self.caFile,
             allowedHosts: allowedHosts,
-            // The operator has named the proxy.
+            // The address check does not apply to a proxy, because the operator has named it.
             addresses: proxy == nil ? addresses : .any,
             proxy: proxy
         )

@@ -1,6 +1,6 @@
 internal import Bytes
 
-/// `application/x-www-form-urlencoded`.
+/// Text of the type `application/x-www-form-urlencoded`.
 enum FormText {
     static func encoded(_ fields: [(name: String, value: String)]) -> String {
         fields.map { self.escaped($0.name) + "=" + self.escaped($0.value) }.joined(separator: "&")

@@ -48,10 +48,10 @@ extension SendFailure {
 
     /// The failure that an answer of `host` means.
     ///
-    /// A host under a wildcard may be any host of that domain, and speaks for its device only. It
-    /// can neither pause the whole lane nor refuse credentials for it. If it delays the devices of
-    /// several users in a row, `SenderHealth` pauses the lane anyway. `credentialExpired` stays:
-    /// the sender acts on it first.
+    /// A host under a wildcard may be any host of that domain, so its answer counts for its device
+    /// only. The answer can neither pause the provider's whole lane nor refuse the lane's
+    /// credentials. If such hosts delay the devices of several users in a row, `SenderHealth`
+    /// pauses the lane anyway. `credentialExpired` stays as it is: the sender acts on it first.
     func counted(at host: HostPattern?) -> SendFailure {
         guard let host, host.isWildcard else { return self }
         return switch self {

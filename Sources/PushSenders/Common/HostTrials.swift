@@ -1,10 +1,10 @@
 /// The hosts that devices have named under a wildcard, and whether they answer. It only decides;
 /// its caller acts.
 ///
-/// A host that accepts requests and never answers holds each call until its deadline, and enough
-/// of them hold all calls of a lane. So there is a limit for all calls to hosts that have not
-/// answered yet. A host that has failed to answer is not called for a while. Calls to hosts that
-/// answer have no limit here.
+/// A host that accepts requests and never answers holds each call until its deadline. Several such
+/// hosts could use up all calls of a lane. So there is a limit for all calls to hosts that have
+/// not answered yet. A host that has failed to answer is not called for a while. Calls to hosts
+/// that answer have no limit here.
 struct HostTrials: Sendable {
     enum Admission: Sendable, Hashable {
         /// The host answers.
@@ -23,8 +23,8 @@ struct HostTrials: Sendable {
     static let delayWhenFull = Duration.seconds(1)
     /// How long further calls to a host wait for the answer to the first.
     static let timeout = Duration.milliseconds(500)
-    /// The time after which an answer is too slow to lift the limit of its host: otherwise a host
-    /// could occupy all calls, each until just before its deadline.
+    /// An answer that takes longer does not lift the limit of its host: otherwise a host could use
+    /// up all calls, each until just before its deadline.
     static let slowAnswer = Duration.seconds(5)
     /// The largest number of hosts in each table.
     static let rememberedHosts = 1000
@@ -52,7 +52,7 @@ struct HostTrials: Sendable {
         if self.answering.contains(host) { return .go }
         if let until = self.silent[host], until > now { return .leaveAlone(now.duration(to: until)) }
         let trial = self.trials[host]
-        // One host gets at most half of the trials.
+        // One host gets at most half of all concurrent trials.
         if let trial, trial.calls >= max(1, self.limit / 2) {
             let isYoung = trial.since.duration(to: now) < Self.timeout
             return isYoung ? .wait : .leaveAlone(Self.delayWhenFull)

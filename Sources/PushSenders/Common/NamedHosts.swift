@@ -6,7 +6,7 @@ internal import Synchronization
 final class NamedHosts: Sendable {
     private static let pause = Duration.milliseconds(20)
 
-    // A lock: the calls of a lane may run on several threads, and each use is short.
+    // It is a lock, because the calls of a lane may run on several threads, and each use is short.
     private let trials: Mutex<HostTrials>
 
     /// `limit`: the largest number of concurrent calls to hosts that have not answered.
@@ -41,8 +41,8 @@ final class NamedHosts: Sendable {
             case .go: return false
             case .trial: return true
             case .wait:
-                // Ends within `HostTrials.timeout`. Cancellation ends the sleep early, and the
-                // call.
+                // This wait ends within `HostTrials.timeout`. Cancellation ends the sleep early,
+                // and with it the call.
                 if (try? await Task.sleep(for: Self.pause)) == nil { throw .unavailable(reason: "cancelled") }
             case .leaveAlone(let time):
                 throw .deviceBusy(reason: "the host does not answer", retryAfter: time)

@@ -8,7 +8,7 @@ struct OutcomeTable: Sendable {
     /// Answers that lead to the same failure.
     struct Row: Sendable {
         let statuses: ClosedRange<Int>
-        /// The answer must have one of them; empty matches any answer.
+        /// The answer must have one of these words; an empty list matches any answer.
         let words: [String]
         let failure: @Sendable (ProviderAnswer) -> SendFailure
 

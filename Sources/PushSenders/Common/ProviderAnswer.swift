@@ -5,12 +5,12 @@ internal import PushCore
 /// The parts of a provider's answer that an `OutcomeTable` uses.
 struct ProviderAnswer: Sendable {
     let status: Int
-    /// The codes in the answer: the provider's own code for an error, or one of ours if the answer
-    /// has only a sentence.
+    /// The codes in the answer: the provider's own error code, or a code that this module has made
+    /// from a sentence.
     let words: [String]
     /// The reason of a failure, safe to store and to log.
     let reason: String
-    /// The reason why a token was refused: with the difference of the clocks, if there is one.
+    /// `reason` for a refused token: it adds the difference between the clocks, if there is one.
     let reasonOfToken: String
     /// The value of `Retry-After`.
     let retryAfter: Duration?
@@ -37,8 +37,8 @@ struct ProviderAnswer: Sendable {
         self.since = since
     }
 
-    /// Pauses all pushes for as long as the provider says. If it does not say, only this push
-    /// waits, for `rest`.
+    /// A failure that pauses all pushes for as long as the provider says. If it does not say, only
+    /// this push waits, for `rest`.
     func overloadedIfTimed(orElse rest: Duration? = nil, sparingFirst: Bool = false) -> SendFailure {
         if let retryAfter {
             .overloaded(reason: self.reason, retryAfter: retryAfter)

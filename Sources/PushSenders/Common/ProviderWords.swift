@@ -8,11 +8,12 @@ enum ProviderWords {
         return text
     }
 
-    /// A sentence in printable ASCII, cut off at 200 characters, without URLs: one of them may be
-    /// the device's own.
+    /// A sentence in printable ASCII, cut off at 200 characters. URLs are left out, since a URL
+    /// may be the device's own address.
     static func sentence(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
-        // Cut first: a host that a device has named may send far more than is needed.
+        // The text is cut first, because a host that a device has named may send far more than is
+        // needed.
         let bytes = text.utf8.prefix(200).map { $0.isPrintable ? $0 : UInt8(ascii: "?") }
         return String(decoding: bytes, as: UTF8.self)
             .split(separator: " ", omittingEmptySubsequences: false)
@@ -28,8 +29,8 @@ enum ProviderWords {
         }
     }
 
-    /// The words of a text in lower case, without addresses and tokens: their random letters may
-    /// spell any word. The providers' own words have at most 40 characters.
+    /// The words of a text in lower case. Addresses and tokens are left out, because their random
+    /// letters may spell any word. The providers' own words have at most 40 characters.
     static func words(_ text: String) -> [Substring] {
         text.lowercased()
             .split { $0.isWhitespace || "\"'<>,;()[]{}".contains($0) }

@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// A sender that can be replaced while it sends pushes.
 ///
-/// A push in progress ends with the sender that began it; that sender's connections close after
-/// its last push.
+/// A push in progress ends with the sender that began it. The connections of a replaced sender
+/// close after its last push.
 package final class ReplaceableSender: PushSender {
-    // A lock: each use is short.
+    // It is a lock rather than an actor, because each use is short.
     private let current: Mutex<any PushSender>
 
     package init(_ sender: any PushSender) {

@@ -10,7 +10,8 @@ package enum RetryAfter {
     /// `nil` if the field is absent, malformed, or not in the future.
     ///
     /// Some servers send 0 for as long as they are overloaded. A lane that obeyed would call them
-    /// again at once, as fast as they answer; without the field, its own backoff applies.
+    /// again as soon as they have answered. So 0 counts as no field, and the lane's own backoff
+    /// applies.
     package static func duration(_ text: String?, now: Date) -> Duration? {
         guard let text else { return nil }
         if text.utf8.allSatisfy(\.isDigit), !text.isEmpty {

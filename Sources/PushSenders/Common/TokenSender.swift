@@ -6,7 +6,8 @@ internal import PushCore
 struct TokenSender: Sendable {
     let tokens: AccessTokenCache
     let client: HTTPClient
-    /// The patterns by which devices may name hosts; empty if the operator has named the only one.
+    /// The patterns by which devices may name hosts; empty if the operator has named the only
+    /// host.
     var hosts: [HostPattern] = []
     /// Limits the calls to hosts under a wildcard.
     var named: NamedHosts?

@@ -19,7 +19,8 @@ package enum AndroidContent: Sendable, Hashable {
         }
     }
 
-    /// `data` for Android in place of the message's: the values are strings.
+    /// The member `data` for Android, which replaces the message's own `data`. All values are
+    /// strings.
     private static func data(_ push: Push, _ alert: PushAlert) -> String {
         let badge = alert.badge.map { [(name: "badge", text: String($0))] } ?? []
         let members = (alert.named + badge).map { "\"\($0.name)\":\(JSONText.quoted($0.text))" }
@@ -35,7 +36,8 @@ package struct AndroidPlaceholder: Sendable, Hashable {
     package var titleKey: String?
     /// The name of the text among the app's string resources.
     package var bodyKey: String?
-    /// The text if there is no `bodyKey`; with both, Android would show this one.
+    /// The text if there is no `bodyKey`. Android would prefer this text to a `bodyKey` in the
+    /// same message.
     package var text = "New notification"
     /// The name of a sound; `nil` is silence. From Android 8 on, the channel decides.
     package var sound: String? = "default"

@@ -47,7 +47,8 @@ struct FCMRequest: Sendable {
         // Google demotes apps that show nothing for messages of high priority.
         let isUrgent = push.priority == .high && push.alert?.isBadgeAlone != true
         var members = ["\"priority\":\"\(isUrgent ? "HIGH" : "NORMAL")\"", "\"ttl\":\"\(seconds)s\""]
-        // Only if several pushes share the key: FCM keeps four collapse keys per device.
+        // A push has this key only if several pushes share it, because FCM keeps four keys per
+        // device.
         if push.replacesOlder { members.append("\"collapse_key\":\(JSONText.quoted(push.collapseID))") }
         return (members + self.android.members(of: push)).joined(separator: ",")
     }

@@ -20,10 +20,12 @@ enum FCMResponse {
             .init(401...401) { .credentialExpired(reason: $0.reasonOfToken) },
             .init(403...403, ["SENDER_ID_MISMATCH"]) { .deviceUnknown(reason: $0.reason) },
             .init(404...404, ["UNREGISTERED"]) { .deviceGone(reason: $0.reason) },
-            // The project, the path, or one device: FCM sometimes leaves out its code.
+            // The project, the path or one device was not found: FCM sometimes leaves out the code
+            // that says which.
             .init(404...404) { .deviceNotFound(reason: $0.reason) },
             .init(403...405) { .misconfigured(reason: $0.reason) },
-            // The quota of the project, a device or a topic: FCM does not say which.
+            // A quota of the project, of a device or of a topic is used up: FCM does not say
+            // which.
             .init(429...429) { .deviceBusy(reason: $0.reason, retryAfter: $0.retryAfter ?? delayAfterQuota) },
             .init(400...499) { .rejected(reason: $0.reason) },
             .init(503...503) { $0.overloadedIfTimed(orElse: delayAfterServerError) },

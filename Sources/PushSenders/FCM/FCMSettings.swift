@@ -1,7 +1,7 @@
 /// The settings of the FCM sender.
 package struct FCMSettings: Sendable {
     package var credentials: GoogleCredentials
-    /// `nil`: that of the service account's key; other credentials name none.
+    /// `nil` for the project of the service account's key; other credentials name no project.
     package var projectID: String?
     package var endpoint: String
     /// The endpoint for access tokens, if it is not Google's.

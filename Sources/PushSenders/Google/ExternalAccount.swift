@@ -6,7 +6,7 @@ internal import PushCore
 /// A configuration of workload identity federation, https://google.aip.dev/auth/4117: a token of
 /// another identity provider is exchanged for one of Google's.
 ///
-/// The URLs in the file are input from outside: whoever can change it could send tokens to a
+/// The URLs in the file are input from outside: whoever can change the file could send tokens to a
 /// stranger. So each must be https at an allowed host; only a metadata address may be http.
 struct ExternalAccount: Sendable {
     static let type = "external_account"
@@ -19,7 +19,7 @@ struct ExternalAccount: Sendable {
     /// The account in whose name the server sends.
     struct Impersonation: Sendable, Hashable {
         let url: OutboundURL
-        /// In seconds.
+        /// The lifetime of the account's token, in seconds.
         let lifetime: Int
     }
 
@@ -64,7 +64,7 @@ struct ExternalAccount: Sendable {
         tokenEndpoint: String?,
         allowedHosts: [String]
     ) throws(SenderSettingsError) {
-        // The decoder's error may quote the file.
+        // The decoder's error may quote the file, so it is not passed on.
         guard let file = try? JSONDecoder().decode(File.self, from: Data(json.exposed.utf8)) else {
             throw .badValue(field: "serviceAccount", expected: "the JSON file of a workload identity federation")
         }
@@ -79,7 +79,8 @@ struct ExternalAccount: Sendable {
             throw .badValue(field: "audience", expected: "the provider of a workload identity pool")
         }
         let source = try Self.required(file.source, "credential_source")
-        // Refuses a source of another kind before the type of its tokens.
+        // The source is checked before the type of its tokens, so that the error for an
+        // unsupported kind of source names the source.
         let hosts = try Hosts(allowedHosts)
         self.source = try SubjectTokenSource(source, hosts: hosts)
         let type = try Self.required(file.subjectTokenType, "subject_token_type")

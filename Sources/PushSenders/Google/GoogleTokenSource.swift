@@ -47,7 +47,7 @@ struct GoogleTokenSource: Sendable {
         self.timeout = settings.connection.timeout
     }
 
-    /// Whether a metadata server is called, for which `metadata` of `fetch` is.
+    /// Whether `fetch` calls a metadata server, and so needs its argument `metadata`.
     var needsMetadata: Bool {
         switch self.kind {
         case .key: false
@@ -84,7 +84,7 @@ struct GoogleTokenSource: Sendable {
         }
     }
 
-    /// Names the step that has failed.
+    /// Runs one step. Its failure begins with the step's name.
     private static func step<Value>(
         _ name: String,
         _ body: () async throws(SendFailure) -> Value

@@ -12,8 +12,8 @@ enum MetadataServer {
     private static let hosts = ["169.254.169.254", "metadata.google.internal", "[fd20:ce::254]"]
     private static let loopback = ["127.0.0.1", "[::1]", "localhost"]
 
-    /// Whether this is a metadata server: it never leaves the machine's host, and speaks plain
-    /// HTTP.
+    /// Whether this is the address of a metadata server. A call to it never leaves the physical
+    /// host, and uses plain HTTP.
     static func isAddress(_ url: OutboundURL) -> Bool {
         !url.isSecure && url.port == 80 && self.hosts.contains(url.host)
     }
@@ -43,7 +43,8 @@ enum MetadataServer {
         return try AccessToken(response, now: now)
     }
 
-    /// A client that never uses the proxy: the address means another machine there.
+    /// A client that never uses the proxy: seen from the proxy, the address is that of another
+    /// machine.
     static func makeClient(on loop: EventLoop) throws(SenderSettingsError) -> HTTPClient {
         do throws(OutboundError) {
             return try HTTPClient(HTTPClientSettings(allowsPlainHTTP: true, addresses: .any), on: loop)

@@ -30,7 +30,7 @@ struct ServiceAccount: Sendable {
     init(_ json: Secret<String>, tokenEndpoint: String?) throws(SenderSettingsError) {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        // The decoder's error may quote the file.
+        // The decoder's error may quote the file, so it is not passed on.
         guard let file = try? decoder.decode(File.self, from: Data(json.exposed.utf8)) else {
             throw .badValue(field: "serviceAccount", expected: "the JSON file of a service account")
         }
@@ -61,8 +61,8 @@ struct ServiceAccount: Sendable {
         let claims = [
             "\"iss\":" + JSONText.quoted(self.clientEmail),
             "\"scope\":\"\(GoogleScope.messaging)\"",
-            // Google's constant, even if the token comes from another endpoint, as in Google's own
-            // libraries.
+            // The audience is Google's constant even if the token comes from another endpoint, as
+            // in Google's own libraries.
             "\"aud\":\"\(Self.googleTokenEndpoint)\"",
             "\"iat\":\(issued)",
             "\"exp\":\(issued + Self.assertionLifetime)",

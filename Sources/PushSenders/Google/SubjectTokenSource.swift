@@ -7,7 +7,7 @@ internal import PushCore
 /// The place of the token that another identity provider issues to this server: a file that the
 /// platform renews, or a URL. It is read again for each exchange.
 struct SubjectTokenSource: Sendable {
-    /// The largest file; tokens have a few kilobytes.
+    /// The most bytes of the file; tokens have a few kilobytes.
     private static let largestFile = 65_536
     private static let mostHeaders = 20
 
@@ -103,7 +103,8 @@ struct SubjectTokenSource: Sendable {
         switch self.format {
         case .text: text = String(decoding: bytes, as: UTF8.self)
         case .json(let field):
-            // The decoder's error may quote the token. Other members may be of any type.
+            // A decoder's error might quote the token, so none is passed on. Other members may be
+            // of any type.
             let object = try? JSONSerialization.jsonObject(with: Data(bytes)) as? [String: Any]
             text = object?[field] as? String
         }
@@ -118,7 +119,7 @@ struct SubjectTokenSource: Sendable {
 
     /// The read is short and local, so it does not need a thread of its own.
     private static func read(_ path: String) throws(SendFailure) -> [UInt8] {
-        // A pipe without a writer must not block.
+        // `O_NONBLOCK`, because opening a pipe without a writer would block.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .misconfigured(reason: String(cString: strerror(errno))) }
         defer { _ = close(descriptor) }

@@ -12,7 +12,7 @@ package struct StreamSender: PushSender {
     private let hub: StreamHub
     private let sendsLooks: Bool
 
-    /// `sendsLooks`: the pushes are looks.
+    /// `sendsLooks`: the pushes are looks, which show nothing and tell a device to sync.
     package init(_ hub: StreamHub, sendsLooks: Bool = false) {
         self.hub = hub
         self.sendsLooks = sendsLooks

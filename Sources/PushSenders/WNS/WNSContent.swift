@@ -5,8 +5,9 @@ package enum WNSContent: Sendable, Hashable {
     /// Only the id, for the app or its background task; Windows shows nothing. If accounts share
     /// the channel, it is `secureId=<id>&accountHint=<hint>`.
     case raw
-    /// A toast with a constant text, which Windows shows by itself. A click starts the app with
-    /// `secureId=<id>`, followed by the hint if accounts share the channel.
+    /// A toast with a fixed text from the configuration, which Windows shows by itself. A click
+    /// starts the app with `secureId=<id>`, followed by `accountHint` if accounts share the
+    /// channel.
     case toast(text: String)
 
     /// The content of a push. A raw push shows nothing, so an alert has no effect there.

@@ -3,8 +3,8 @@ package import PushCore
 
 /// A device's address at WNS: a channel, which is a URL. A push to it carries our access token.
 ///
-/// The same parser checks it at registration and again before each push, because the sender sends
-/// the access token to the host in it.
+/// The same parser checks the channel at registration and again before each push, because the
+/// sender sends the access token to the channel's host.
 package struct WNSHandleRule: HandleRule {
     let hosts: [HostPattern]
     private let expected: String

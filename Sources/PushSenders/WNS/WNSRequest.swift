@@ -26,7 +26,7 @@ struct WNSRequest: Sendable {
             OutboundRequest.Header("Authorization", "Bearer " + token.exposed),
             .init("Content-Type", form.mediaType),
             .init("X-WNS-Type", form.type),
-            // Without it, a device that is offline never gets the push.
+            // Without this field, a device that is offline never gets the push.
             .init("X-WNS-Cache-Policy", "cache"),
             .init("X-WNS-TTL", String(seconds)),
             .init("X-WNS-PRIORITY", push.priority == .high ? "1" : "3"),

@@ -9,7 +9,7 @@ enum WNSResponse {
     private static let wordsOfABlock: Set<Substring> = [
         "ban", "banned", "block", "blocked", "domain", "suspend", "suspended",
     ]
-    /// Our own word for a 410 that concerns the sender.
+    /// Our own word for a 410 that concerns the sender, not the device.
     private static let blocked = "blocked"
 
     static let table = OutcomeTable(
@@ -38,7 +38,7 @@ enum WNSResponse {
     )
 
     static func outcome(_ response: OutboundResponse, now: Date) -> SendOutcome {
-        // The overview of raw pushes gives the longer header name.
+        // Microsoft's overview of raw pushes gives the second, longer name of the header.
         let status = (response.header("x-wns-status") ?? response.header("x-wns-notificationstatus"))?.lowercased()
         let description = response.header("x-wns-error-description")
         let isBlocked = response.status == 410 && self.isBlocked(description)
@@ -58,7 +58,7 @@ enum WNSResponse {
     /// Whether WNS has blocked the sender. It answers 410 then, too, and every device would seem
     /// gone. Only the error description shows the difference, and its wording is not documented.
     private static func isBlocked(_ description: String?) -> Bool {
-        // Whole words: a channel may be abandoned without a ban of the sender.
+        // Only whole words count: `abandoned`, which concerns only a channel, contains `ban`.
         let words = (description ?? "").lowercased().split { !$0.isLetter }
         return words.contains { self.wordsOfABlock.contains($0) }
     }

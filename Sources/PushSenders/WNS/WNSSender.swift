@@ -45,7 +45,7 @@ package final class WNSSender: PushSender {
                 addresses: settings.addresses
             ),
             hosts: handles.hosts,
-            // Half of the pushes that the lane sends at once.
+            // This limit is half of the number of pushes that the lane sends at once.
             named: NamedHosts(limit: 2 * settings.connection.connections)
         )
         self.now = now

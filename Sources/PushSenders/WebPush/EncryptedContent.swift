@@ -25,9 +25,9 @@ enum EncryptedContent {
         }
     }
 
-    /// The record size in the header; our record is the last, and may be shorter.
+    /// The record size in the header; our only record is the last one, and may be shorter.
     private static let recordSize: UInt32 = 4096
-    /// Follows the plaintext of the last record; padding zeros may come after it.
+    /// The byte after the plaintext of the last record; padding zeros may follow.
     private static let delimiter: UInt8 = 2
 
     /// Encrypts `plaintext`, padded to `paddedSize` bytes.

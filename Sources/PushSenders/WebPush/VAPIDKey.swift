@@ -21,7 +21,7 @@ package struct VAPIDKey: Sendable {
                 )
             }
         } catch {
-            // The error may quote the text that it could not read.
+            // The error may quote the key, so it is not passed on.
             throw .badKey(field: "keyFile", expected: "a P-256 private key, PKCS#8 in PEM or 32 bytes in base64url")
         }
     }

@@ -15,7 +15,7 @@ final class VAPIDTokens: Sendable {
     static let shortestRemaining: TimeInterval = 3600
     /// How far the clock may be set back before a token counts as issued in the future.
     private static let clockSlack: TimeInterval = 60
-    /// Devices name the origins; beyond this number all are evicted.
+    /// The most origins with a cached token. One more evicts all, since devices name the origins.
     static let maximumOrigins = 1000
 
     private struct Token {

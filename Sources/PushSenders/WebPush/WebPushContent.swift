@@ -4,8 +4,8 @@ internal import PushCore
 struct WebPushContent {
     /// The size without alerts, which has room for several times the longest id.
     static let leastSize = 127
-    /// The room of a message: push services accept 4096 bytes, of which the head takes 86, and the
-    /// delimiter and the tag 17.
+    /// The longest text of a message: push services accept 4096 bytes, of which the head takes 86,
+    /// and the delimiter and the tag 17.
     static let greatestSize = 4096 - 86 - 17
 
     /// The size to which every message is padded, so that all pushes have the same length, with or
@@ -16,7 +16,7 @@ struct WebPushContent {
     init(_ alerts: AlertPolicy, placeholder: WebPushPlaceholder? = nil) {
         self.placeholder = placeholder
         let longest = Self.text(placeholder, id: "\(Int64.max)", Push.longestIDMembers, alert: "").utf8.count
-        // A message with a placeholder has its members twice.
+        // A message with a placeholder contains the alert's members twice.
         self.paddedSize = max(Self.leastSize, longest + alerts.longestJSON * (placeholder == nil ? 1 : 2))
     }
 

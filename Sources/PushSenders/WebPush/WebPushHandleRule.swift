@@ -8,12 +8,12 @@ package struct WebPushHandleRule: HandleRule {
         package let service: HostPattern
     }
 
-    /// The element of `allowedHosts` that allows any host at a public address, as of people who
-    /// run a UnifiedPush server.
+    /// The element of `allowedHosts` that allows any host at a public address, such as a
+    /// UnifiedPush server that a user runs.
     package static let anyHost = "*"
 
     /// The allowed push services; each is a lane of its own. The pattern for any host comes last,
-    /// so that it takes no device from a listed service.
+    /// since the first matching pattern counts and a listed service must keep its devices.
     package let services: [HostPattern]
     private let expected: String
 

@@ -1,7 +1,7 @@
 internal import CurlHTTP
 
 /// The notification that Safari shows if the page's worker does not replace it: the declarative
-/// push message of the W3C Push API. It has constants and the id.
+/// push message of the W3C Push API. It contains fixed texts from the configuration, and the id.
 package struct WebPushPlaceholder: Sendable, Hashable {
     /// The longest `page`, in bytes.
     package static let longestPage = 500
@@ -10,8 +10,9 @@ package struct WebPushPlaceholder: Sendable, Hashable {
     private let title: String
     private let body: String
 
-    /// `page` is the page that a click opens; `{id}` in it stands for the notification's id. The
-    /// default of `title` is its host. `nil` unless it is an https URL.
+    /// `page` is the page that a click opens; `{id}` in it stands for the notification's id.
+    /// Without a `title`, the title is the page's host. Returns `nil` unless `page` is an https
+    /// URL.
     package init?(page: String, title: String? = nil, body: String? = nil) {
         guard page.utf8.count <= Self.longestPage, page.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { return nil }
         let address = Self.page(page, id: "0").prefix { $0 != "#" }
@@ -21,9 +22,9 @@ package struct WebPushPlaceholder: Sendable, Hashable {
         self.body = body ?? "New message. Open to read."
     }
 
-    /// A message with `members` for the worker: Safari before 18.4 gives it the whole message,
-    /// later versions only `data`. The standard has `mutable` beside `notification`, and WebKit
-    /// has read it inside.
+    /// A message with `members` for the worker. Safari before 18.4 gives the worker the whole
+    /// message, later versions only `data`. The standard puts `mutable` next to `notification`,
+    /// but WebKit has read it inside `notification`.
     func message(id: String, members: String) -> String {
         let notification = [
             "\"title\":\(JSONText.quoted(self.title))", "\"body\":\(JSONText.quoted(self.body))",

@@ -4,7 +4,8 @@ internal import PushCore
 
 /// Writes a push as RFC 8030 specifies, encrypted as RFC 8291 specifies.
 struct WebPushRequest: Sendable {
-    /// Push services keep no message longer, and Mozilla's documents nothing about a longer time.
+    /// Push services keep no message longer than this. Mozilla's documentation says nothing about
+    /// longer times.
     private static let longestTimeToLive = 30 * 86_400
 
     let tokens: VAPIDTokens

@@ -11,7 +11,8 @@ internal import PushCore
 enum WebPushResponse {
     /// Mozilla's number for a VAPID error, which concerns all devices.
     private static let badVAPID = "errno 109"
-    /// Our own code for the same number if only this browser's subscription has another key.
+    /// Our own code for Mozilla's 109 if only this browser's subscription was made with another
+    /// key.
     private static let keyMismatch = "errno 109 mismatch"
     /// The words that Google and Apple use, alone or in words such as `BadJwtToken`, for a
     /// subscription with another key.
@@ -27,7 +28,7 @@ enum WebPushResponse {
             .init(401...401, [keyMismatch]) { .deviceUnknown(reason: $0.reason) },
             .init(401...401, [badVAPID]) { .misconfigured(reason: $0.reasonOfToken) },
             .init(400...400, aboutKey) { .deviceUnknown(reason: $0.reasonOfToken) },
-            // Includes Apple's BadJwtToken and VapidPkHashMismatch.
+            // Apple's BadJwtToken and VapidPkHashMismatch are among these answers.
             .init(401...403) { .deviceUnknown(reason: $0.reasonOfToken) },
             // RFC 8030 answers 404 for a subscription that has ended; most services answer 410.
             .init(404...404) { .deviceGone(reason: $0.reason) },
@@ -83,9 +84,9 @@ enum WebPushResponse {
     }
 
     private struct Answer: Decodable {
-        /// Apple sends it.
+        /// Only Apple sends this member.
         let reason: String?
-        /// Mozilla sends it.
+        /// Only Mozilla sends this member.
         let errno: Int?
         let message: String?
     }

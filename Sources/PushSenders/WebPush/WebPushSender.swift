@@ -31,7 +31,7 @@ package final class WebPushSender: PushSender {
                 addresses: settings.addresses
             )
         }
-        // Half of the pushes that a lane sends at once.
+        // The limit is half of the number of pushes that a lane sends at once.
         let limit = 8 * settings.connection.connections
         self.named = Dictionary(uniqueKeysWithValues: clients.keys.map { ($0, NamedHosts(limit: limit)) })
         let tokens = try VAPIDTokens(key: settings.key, subject: settings.subject)

@@ -17,11 +17,12 @@ package struct WebPushSettings: Sendable {
     /// Hosts that a browser's endpoint may have; see `WebPushHandleRule`. Each is a lane of its
     /// own.
     package var allowedHosts: [String]
-    /// The addresses that those names may resolve to.
+    /// The addresses that the names of these hosts may resolve to.
     package var addresses: AddressPolicy
     /// The alerts that messages may carry: every message is padded to the length of the longest.
     package var alerts: AlertPolicy
-    /// The notification that Safari shows without the page's worker; `nil`: none.
+    /// The notification that Safari shows if the page's worker does not replace it; `nil` for no
+    /// such notification.
     package var placeholder: WebPushPlaceholder?
     package var connection: ConnectionSettings
 

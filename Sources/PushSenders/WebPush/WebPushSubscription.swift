@@ -45,8 +45,8 @@ package struct WebPushSubscription: Sendable {
     package init(_ json: String) throws(Flaw) {
         // The parser's reason does not matter to the client: the form is always the same.
         guard let members = try? JSONDecoder().decode(Members.self, from: Data(json.utf8)) else { throw .notJSON }
-        // A trailing dot names the same host, but makes another origin than the push service
-        // expects.
+        // A host with a trailing dot is the same host, but it gives another origin than the push
+        // service expects.
         guard let endpoint = OutboundURL(members.endpoint), endpoint.isSecure, !endpoint.host.hasSuffix(".") else {
             throw .badEndpoint
         }

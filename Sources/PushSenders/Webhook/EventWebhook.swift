@@ -8,7 +8,7 @@ internal import Synchronization
 package final class EventWebhook: EventSender {
     private let url: OutboundURL
     private let timeout: Duration
-    // A lock: a reload may come at any time, and each use is short.
+    // It is a lock, because a reload may come at any time, and each use is short.
     private let secret: Mutex<WebhookSecret>
     private let client: HTTPClient
     private let now: @Sendable () -> Date

@@ -20,7 +20,7 @@ struct WebhookRequest: Sendable {
         let body = Array("{\(content),\"handle\":\(handle)}".utf8)
         return OutboundRequest.signed(
             by: self.secret,
-            // The same in every attempt, so that a receiver recognises a repeated push.
+            // The id is the same in every attempt, so that a receiver recognises a repeated push.
             id: push.attemptID.text,
             body: body,
             to: self.url,

@@ -28,8 +28,9 @@ struct EnrolmentHandler: Handler {
 
     /// Makes a code for a user; only this answer shows it.
     ///
-    /// An administrator may make one for any user. A publisher, as the app's own backend, may make
-    /// one for devices of its apps without a password: whoever has the code can act as the user.
+    /// An administrator may make a code for any user. A publisher, as an app's own backend, may
+    /// make one only for users of its apps with the role `device` and without a password. Whoever
+    /// has the code can act as the user.
     private func makeCode(_ context: RequestContext) async throws -> Response {
         let caller = try context.user
         let body = try await context.optionalBody()
@@ -82,7 +83,8 @@ struct EnrolmentHandler: Handler {
         )
         let expiresAt = now + TimeInterval(self.lifetime.components.seconds)
         var enrolment: Enrolment?
-        // Reading is cheap: guesses of strangers do not enter the writer's queue.
+        // The read comes first, because it is cheap: a stranger's guess does not enter the
+        // writer's queue.
         if let code = EnrolmentCode(text), try await context.reader.hasEnrolment(code.fingerprint, now: now) {
             enrolment = try await self.store.redeemEnrolment(code.fingerprint, expiresAt: expiresAt, now: now) {
                 let actor = AuditRecord.Actor(name: $0, token: nil, client: client.client, request: client.request)

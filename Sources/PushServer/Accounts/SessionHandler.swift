@@ -13,7 +13,8 @@ struct SessionHandler: Handler {
     let revoker: TokenRevoker
     let pages: PageSessions
     let lifetime: Duration
-    /// Twelve hours, a working day: a user signs in again on the next day.
+    /// The lifetime of a session of the console's page: twelve hours, so that a user signs in
+    /// again on the next day.
     private static let pageLifetime = Duration.seconds(43_200)
 
     var routes: [Route] {
@@ -29,9 +30,9 @@ struct SessionHandler: Handler {
     /// Gives the caller a token in place of the password.
     ///
     /// A token cannot begin a session, or sessions could be extended for ever. A token of the
-    /// issuer can, if the configuration allows it, with no more scopes than its own. If a
-    /// certificate or a proxy has identified the caller, the new token is valid only together with
-    /// one.
+    /// issuer can begin one if the configuration allows it; the session then has no more scopes
+    /// than that token. If a certificate or a proxy has identified the caller, the new token is
+    /// valid only together with such an identification.
     private func beginSession(_ context: RequestContext) async throws -> Response {
         guard try context.token == nil else {
             throw Problem(.forbidden, "a session starts with the password; a token cannot start one")

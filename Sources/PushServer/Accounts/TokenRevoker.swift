@@ -1,8 +1,8 @@
 internal import PushCore
 internal import PushStore
 
-/// Revokes tokens in the store, with the devices of a session, and in the caches of the event
-/// loops.
+/// Revokes tokens in the store and in the caches of the event loops. With a session's token, the
+/// store retires the devices that were last registered with it.
 struct TokenRevoker: Sendable {
     let store: any TokenStore
     let authenticator: Authenticator

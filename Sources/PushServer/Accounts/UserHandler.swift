@@ -48,7 +48,8 @@ struct UserHandler: Handler {
             throw Problem(.invalidMember, "Name must be 1 to 100 letters, digits, -, _, @, # or .")
         }
         guard ![".", ".."].contains(name.description) else {
-            // Clients and proxies remove it from a path, so no request could reach the user.
+            // Clients and proxies remove such a segment from a path, so no request could reach the
+            // user.
             throw Problem(.invalidMember, "Name must not be . or ..")
         }
         let role = try self.role(body) ?? .device
@@ -107,8 +108,8 @@ struct UserHandler: Handler {
         return Response(uncached: user.json)
     }
 
-    /// All changes take effect with the next request; a new password ends the sessions of the old
-    /// one.
+    /// Changes a user. All changes take effect with the next request; a new password ends the
+    /// sessions that began with the old one.
     private func changeUser(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (role, apps) = (try self.role(body), try self.apps(body))
@@ -153,7 +154,8 @@ struct UserHandler: Handler {
         }
     }
 
-    /// Requires the current password, so that a token alone cannot take over an account.
+    /// Changes the caller's password. The request must have the current one, so that a token alone
+    /// cannot take over an account.
     private func changeOwnPassword(_ context: RequestContext) async throws -> Response {
         let body = try JSONBody(try await context.request.body.collect())
         let (current, new) = (try body.requiredString("Current"), try body.requiredString("New"))
@@ -168,8 +170,8 @@ struct UserHandler: Handler {
                 reader: context.reader
             )
         }
-        // Not 401: the caller is authenticated, and a client would only ask for the credentials
-        // again.
+        // The status is not 401: the caller is authenticated, and after 401 a client would only
+        // ask for the credentials again.
         guard isChanged else { throw Problem(.forbidden, "Current is not the user's present password") }
         return .noContent
     }

@@ -47,9 +47,9 @@ package struct UserImport: Sendable {
 
     /// Applies a line. Throws only if the store fails.
     ///
-    /// A new user without a hash has no password. An existing password stays: the hash of a line
-    /// is for users without a password. Otherwise, a repeated import would undo later changes by
-    /// users.
+    /// A new user without a hash has no password. An existing password stays: an import uses the
+    /// hash of a line only for users without a password. Otherwise, a repeated import would undo
+    /// later changes by users.
     package mutating func apply(_ line: UserLine) async throws -> Outcome {
         guard self.names.insert(line.name).inserted else { return .refused("\(line.name) has a line before") }
         guard line.hash == nil || self.takesHashes else {

@@ -4,7 +4,8 @@ package import PushStore
 
 /// A user as one line of an export or import: a JSON object with the names of the API.
 ///
-/// Members that an import leaves out keep their value, and get the default in a new user.
+/// A member that a line leaves out keeps its value in an existing user, and gets the default in a
+/// new one.
 package struct UserLine: Sendable, Hashable {
     /// The longest line, in bytes.
     package static let maximumLength = 65_536
@@ -24,7 +25,7 @@ package struct UserLine: Sendable, Hashable {
     /// Reads a line; `known` are the configured apps.
     ///
     /// Throws a `UserLineError` for an invalid line. An unknown member is an error, too: a
-    /// misspelt `Role` must not make somebody a device.
+    /// misspelt `Role` must not give somebody the default role `device`.
     package init(_ line: some Collection<UInt8>, apps known: Set<AppName>) throws(UserLineError) {
         guard line.count <= Self.maximumLength else {
             throw UserLineError("is longer than \(Self.maximumLength) bytes")

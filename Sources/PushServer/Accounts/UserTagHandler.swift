@@ -4,8 +4,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Gives tags to users: a notification for such a tag goes to all devices of its users, who may
-/// read it.
+/// Gives tags to users. A notification for such a tag goes to all devices of the users who have
+/// the tag, and they may read it.
 struct UserTagHandler: Handler {
     let store: any AccountStore
 

@@ -2,16 +2,16 @@ internal import HTTPTypes
 internal import PushAPI
 internal import SocketHTTP
 
-/// Decides which pages' browsers may send requests, with any stored credentials: pages of the
-/// server's own origin, and of the configured origins. It refuses requests of other pages, which
+/// Decides which pages may send requests from a browser, with its stored credentials: pages of the
+/// server's own origin and of the configured origins. It refuses requests of other pages, which
 /// cannot read any answer either.
 ///
 /// Clients other than browsers send neither `Origin` nor `Sec-Fetch-Site`, and are not affected.
 struct OriginPolicy: Sendable {
     /// The fields that let the pages of an origin read an answer, keyed by the value of `Origin`.
     private let readable: [String: ResponseFields]
-    /// The fields for all other requests: answers differ by `Origin`. `nil` if no origin is
-    /// allowed.
+    /// The fields for all other requests, which say only that answers differ by `Origin`. `nil` if
+    /// no origin is allowed.
     let unreadable: ResponseFields?
     /// The hosts that requests may name; if empty, any.
     private let names: Set<String>
@@ -104,7 +104,7 @@ struct OriginPolicy: Sendable {
         "the origin \"\(origin.prefix(100))\" is neither the server's nor in server.allowedOrigins"
     }
 
-    /// RFC 9110 section 9.2.1.
+    /// Whether the method is safe (RFC 9110 section 9.2.1).
     private static func isSafe(_ method: HTTPRequest.Method) -> Bool {
         method == .get || method == .head || method == .options || method == .trace
     }
@@ -113,7 +113,7 @@ struct OriginPolicy: Sendable {
 
     private static let vary: ResponseFields = [.vary: "Origin"]
 
-    /// The origin itself: with `*`, browsers allow no credentials.
+    /// The fields name the origin itself: with `*`, browsers allow no credentials.
     private static func fields(for origin: WebOrigin) -> ResponseFields {
         [
             .vary: "Origin", .accessControlAllowOrigin: origin.description, .accessControlAllowCredentials: "true",

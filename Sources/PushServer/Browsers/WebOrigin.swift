@@ -39,7 +39,7 @@ package struct WebOrigin: Sendable, Hashable, CustomStringConvertible {
 
     // MARK: - Private
 
-    /// RFC 3986 §3.1, up to the two slashes.
+    /// The scheme before `://` (RFC 3986 §3.1).
     private static func scheme(of text: String.UTF8View) -> String? {
         guard let end = text.firstIndex(of: UInt8(ascii: ":")), text[end...].starts(with: "://".utf8) else {
             return nil

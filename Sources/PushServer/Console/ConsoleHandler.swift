@@ -22,8 +22,8 @@ struct ConsoleHandler: Handler {
         ]
     }
 
-    /// Makes caches ask each time whether a file has changed: after an update, all files must be
-    /// of one version.
+    /// Answers with a file. Caches must ask each time whether it has changed: after an update, all
+    /// files must be of one version.
     private func show(_ name: String, _ context: RequestContext) throws -> Response {
         guard let file = ConsoleFile.all[name] else { throw Problem(.notFound) }
         var fields: ResponseFields = [.eTag: file.tag.description, .cacheControl: "no-cache"]
@@ -63,7 +63,7 @@ struct ConsoleFile: Sendable {
     private static let script = "text/javascript; charset=utf-8"
     private static let picture = "image/svg+xml"
 
-    /// By their names.
+    /// The files by their names.
     static let all: [String: ConsoleFile] = [
         "act.js": ConsoleFile(Self.script, act_js),
         "api.js": ConsoleFile(Self.script, api_js),

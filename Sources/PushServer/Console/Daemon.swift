@@ -17,8 +17,8 @@ package struct Daemon: Sendable {
     package let reloadKeys: @Sendable (AuditRecord.Actor) async throws -> String?
     /// Encrypts again, in the background, all values that are under other keys.
     package let rewrap: @Sendable () -> Void
-    /// Accepts the machine's clock, for the actor; returns its time, or `nil` if it was accepted
-    /// already.
+    /// Accepts the machine's clock, for the actor; returns the clock's time, or `nil` if the
+    /// server accepts the clock already.
     package let acceptClock: @Sendable (AuditRecord.Actor) async throws -> Date?
     package let files: LocalFiles
 
@@ -44,12 +44,12 @@ package struct Daemon: Sendable {
 }
 
 extension [Lane: Pause?] {
-    /// Whether one of the platforms with a sender has this lane, where the dictionary has all
-    /// lanes.
+    /// Whether a sender of this server serves the lane. The dictionary must have all lanes of the
+    /// server, and `platforms` all platforms with a sender.
     ///
-    /// A platform loses the lane of a host or an environment that the configuration names no more.
-    /// A platform without any lane counts, too: a command without a server knows no lanes, nor
-    /// does a server whose delivery has not begun.
+    /// A platform loses the lane of a host or an environment that the configuration no longer
+    /// names. A platform without any lane in the dictionary counts as having this one. A command
+    /// without a server knows no lanes, nor does a server whose delivery has not begun.
     func hasSender(for lane: Lane, among platforms: Set<String>) -> Bool {
         guard platforms.contains(lane.platform) else { return false }
         return self.keys.contains(lane) || !self.keys.contains { $0.platform == lane.platform }

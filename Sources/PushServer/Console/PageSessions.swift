@@ -29,7 +29,8 @@ struct PageSessions: Sendable {
     /// The token of a request's session; `nil` if the request is not from the console's page.
     ///
     /// Throws an `invalid-token` problem if there is no session, or `Page-Token` does not match
-    /// it. With `isRestored`, the value may be missing: a reloaded page asks for it.
+    /// it. With `isRestored`, the value of `Page-Token` may be missing: a reloaded page asks for
+    /// it.
     func token(of head: RequestHead, isRestored: Bool = false) throws(Problem) -> Substring? {
         guard Self.isOfPage(head) else { return nil }
         guard let token = Self.cookie(of: head), let value = head[.pageToken] else {
@@ -69,7 +70,7 @@ struct PageSessions: Sendable {
         return found.count == 1 ? found.first : nil
     }
 
-    /// Takes constant time for texts of the same length.
+    /// Compares two texts. Takes constant time for texts of the same length.
     private static func isEqual(_ first: String, _ second: String) -> Bool {
         guard first.utf8.count == second.utf8.count else { return false }
         return zip(first.utf8, second.utf8).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0

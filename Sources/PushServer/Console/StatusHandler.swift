@@ -95,8 +95,7 @@ struct StatusHandler: Handler {
 }
 
 extension StoreReader {
-    /// How long the oldest push of a lane has been due without a server that began to send it, in
-    /// seconds.
+    /// The seconds since the oldest push of a lane became due that no server has begun to send.
     func overdue(of lane: Lane, now: Date) async throws -> TimeInterval {
         try await self.greatestAge(now: now) { queue in try await self.nextDue(in: lane, queue) }
     }

@@ -3,14 +3,14 @@ internal import PushCore
 package import PushStore
 internal import Synchronization
 
-/// The counts of posts, pushes and fetches in the last hour, step by step. It is in memory only: a
-/// restart begins with none.
+/// The counts of posts, pushes and fetches in the last hour, step by step. The counts are in
+/// memory only, and empty after a restart.
 ///
 /// Pushes are those of all servers that share the database; posts and fetches are those of this
 /// server.
 package final class StatusHistory: Sendable {
     static let step = Duration.seconds(15)
-    /// An hour of steps.
+    /// The number of steps in an hour.
     static let count = 240
 
     /// The notifications stored, and the payloads returned, since the start.
@@ -29,8 +29,7 @@ package final class StatusHistory: Sendable {
     private struct State {
         /// The sums at the last reading; `nil` before the first.
         var sums: Step?
-        /// The number of the last step, counted from 1970, and the steps before it by their
-        /// numbers.
+        /// The number of the last step, counted from 1970. `steps` has the steps by their numbers.
         var last: Int64?
         var steps: [Int64: Step] = [:]
     }
@@ -50,8 +49,8 @@ package final class StatusHistory: Sendable {
     /// Reads the counts every step, until the task is cancelled.
     package func run(_ reader: any OutboxReader, now: @Sendable () -> Date) async {
         while !Task.isCancelled {
-            // If the tallies cannot be read now, the next step includes them.
-            // Looks are no notifications.
+            // If the tallies cannot be read now, the next step includes them. Looks, pushes that
+            // only make a device sync, do not count.
             let tallies = try? await reader.tallies().filter { !Lane(stored: $0.key).isOfLooks }
             if let tallies { self.record(tallies.values, at: now()) }
             let rest = Self.seconds - now().timeIntervalSince1970.truncatingRemainder(dividingBy: Self.seconds)

@@ -66,7 +66,7 @@ struct DeviceAdministrationHandler: Handler {
 }
 
 extension DevicePlace {
-    /// Reads milliseconds since 1970 and the number, with a dot in between.
+    /// Reads milliseconds since 1970 and the device's number, with a dot in between.
     fileprivate init?(cursor: String) {
         let parts = cursor.split(separator: ".", omittingEmptySubsequences: false)
         // Milliseconds below 2^53 are exact in a `Date`.
@@ -89,7 +89,8 @@ extension DeviceEntry {
         if case .registered(let platform, _, _, _) = self.state { apps.contains(platform.app) } else { seesUser }
     }
 
-    /// A viewer sees no handle, not even its ends.
+    /// The device as JSON. `showsHandle` is `false` for viewers, who do not even see the ends of a
+    /// handle.
     fileprivate func json(showsHandle: Bool) -> JSONValue {
         var (app, platform, environment) = (JSONValue.null, JSONValue.null, JSONValue.null)
         var (handle, tags) = (JSONValue.null, [JSONValue]())

@@ -5,8 +5,9 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// The public keys of devices for end-to-end encryption. The server stores their texts, and
-/// vouches for none: devices approve each other, and senders pin what they have seen.
+/// The public keys of devices for end-to-end encryption. The server stores their texts, and does
+/// not check whose keys they are. Devices approve each other's keys, and senders pin the keys that
+/// they have seen.
 struct DeviceKeyHandler: Handler {
     let store: any DeviceStore & NotificationStore
     let accounts: AccountIDs
@@ -21,8 +22,8 @@ struct DeviceKeyHandler: Handler {
         ]
     }
 
-    /// Sets the keys of one of the account's devices. Any of its devices may, since one that
-    /// approves another returns the text with its approval.
+    /// Sets the keys of one of the account's devices. Any device of the account may do so: a
+    /// device that approves another one sends the other's text with its approval.
     private func setKey(_ context: RequestContext) async throws -> Response {
         guard let id = RegistrationID(context.parameter) else {
             throw Problem(.invalidParameter, "the registration id must be 1 to 128 letters, digits, -, _ or .")

@@ -69,8 +69,8 @@ struct DeviceTestHandler: Handler {
         }
     }
 
-    /// The reason why the lane sends nothing now; `nil` if it may send the push, in a paused lane
-    /// as its probe.
+    /// The reason why the lane sends nothing now; `nil` if the lane may send the push, even if
+    /// only as the probe of a paused lane.
     ///
     /// Only administrators and viewers see the reason of a pause, which may be about other users'
     /// devices.

@@ -33,8 +33,8 @@ struct RegistrationHandler: Handler {
         ]
     }
 
-    /// Issues a registration id as a quoted string: the tutorial's clients cut off the first and
-    /// the last character of the body.
+    /// Issues a registration id as a quoted string: the clients of Microsoft's tutorial cut off
+    /// the first and the last character of the body.
     private func requestRegistration(_ context: RequestContext) async throws -> Response {
         // A body is allowed and ignored.
         _ = try await context.request.body.collect()
@@ -51,8 +51,8 @@ struct RegistrationHandler: Handler {
     private func register(_ context: RequestContext) async throws -> Response {
         let id = try self.registrationID(context)
         let body = try JSONBody(try await context.request.body.collect())
-        // Random ids of 31 bits do collide; the attempts are limited only so that a full table
-        // ends in an error.
+        // A random id of 31 bits may be in use already, so the loop draws again. The attempts are
+        // limited only so that a full table ends in an error.
         for _ in 0..<100 {
             guard let confirmation = self.ids.draw(at: context.now) else { continue }
             let registration = try DeviceRegistration(
@@ -68,8 +68,8 @@ struct RegistrationHandler: Handler {
         throw Problem(.busy, "no free notification id was found; try again")
     }
 
-    /// Throws a problem if a device would become one for calls, or would no longer be one: its
-    /// queued pushes would move with it, and each would ring.
+    /// Throws a problem if a device for other pushes would become one for calls, or the reverse.
+    /// Its queued pushes would move with it, and the phone would ring for each.
     private func checkPurpose(
         of registration: DeviceRegistration,
         as id: RegistrationID,
@@ -187,8 +187,8 @@ struct RegistrationHandler: Handler {
         return .object(members)
     }
 
-    /// Writes all members of a registered device, for clients that expect them; the handle itself
-    /// was erased.
+    /// A device whose handle another account has registered, as JSON. It has all members of a
+    /// registered device, for clients that expect them; the handle itself was erased.
     private func item(_ device: MovedDevice) -> JSONValue {
         .object([
             .init("Id", .string(device.id.description)),

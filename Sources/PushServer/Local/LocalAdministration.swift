@@ -8,8 +8,8 @@ package import SocketHTTP
 /// Answers the requests of the local admin socket: administrators' routes, for callers that the
 /// kernel has identified.
 ///
-/// It is a responder of its own behind a listener of its own: requests from other listeners never
-/// reach it, whatever they say.
+/// Only the socket's own listener passes requests to it: requests to other listeners never reach
+/// it, whatever fields they have.
 package final class LocalAdministration: Responder {
     /// The host that requests must name. A proxy that forwards to the socket by mistake sends
     /// another one.

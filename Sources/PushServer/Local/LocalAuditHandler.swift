@@ -15,7 +15,7 @@ struct LocalAuditHandler: Handler {
     /// Answers with a line: `Verified` with the number of the newest entry, or `Fault` with the
     /// number of the first entry that was changed.
     private func verify(_ context: RequestContext) async throws -> Response {
-        // A reader of its own, so that other reports need not wait for it.
+        // The verification has its own reader, so that other reports need not wait for it.
         let reports = ReportReader(try self.store.makeReader())
         return Response(lines: { writer in
             let line = try await reports.run { reader -> JSONValue in

@@ -27,7 +27,8 @@ struct LocalBackupHandler: Handler {
         return Response(lines: { writer in try await Self.run(backup, writer) })
     }
 
-    /// Cancels the copy if the command has ended or the server stops.
+    /// Makes the copy and reports its progress. Cancels the copy if the command has ended or the
+    /// server stops.
     private static func run(_ backup: LocalBackup, _ writer: BodyWriter) async throws {
         let outcome = Outcome()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -52,8 +53,8 @@ struct LocalBackupHandler: Handler {
         try await writer.write(line: answer)
     }
 
-    /// The result of the copy, once it has ended. A lock protects it, since the copy runs in a
-    /// task of its own.
+    /// The result of the copy, once the copy has ended. A lock protects the result, since the copy
+    /// runs in another task.
     private final class Outcome: Sendable {
         let answer = Mutex<JSONValue?>(nil)
     }

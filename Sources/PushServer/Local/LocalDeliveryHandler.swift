@@ -10,12 +10,13 @@ struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
     /// The number of pushes that one step counts.
     private let limit: Int
-    /// Counts that were made while devices were still being found: a cached count could report a
-    /// notification as finished before its last pushes were added.
+    /// Counts that were made while devices were still being found. They are cached apart: later,
+    /// such a count could report a notification as finished without its last pushes.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
-    /// Ten times the duration of a step: a command that waits sees its bar move, and counting
-    /// takes a tenth of the time.
+    /// How long a count is cached for each step that it took: about ten times a step's duration.
+    /// So counting takes a tenth of the time, and the progress bar of a waiting command still
+    /// moves.
     private static let keptForStep: TimeInterval = 0.2
 
     init(reports: ReportReader, limit: Int = DeliveryCounts.countedAtOnce) {
@@ -37,7 +38,8 @@ struct LocalDeliveryHandler: Handler {
             try await context.reader.isThere(id, from: nil, now: context.now)
         else { throw Problem(.notFound) }
         let sendAt = try await context.reader.sendTime(of: id)
-        // Read before counting: if the fan-out has ended by now, the count misses no push.
+        // This is read before the pushes are counted: if the fan-out has ended by now, the count
+        // misses no push.
         let isFanningOut = try await context.reader.isFanningOut(id)
         let known = isFanningOut ? self.growing : self.settled
         let (counts, _) = try await known.counts(of: id, now: context.now) { device in

@@ -1,8 +1,8 @@
 package import PushAPI
 package import PushCore
 
-/// The work on the daemon's files that commands request; only the program that wires everything
-/// knows these files.
+/// The work on the daemon's files that commands request; only the executable that assembles the
+/// daemon knows these files.
 ///
 /// Each closure returns the JSON for the command to print, or `Problem`, an error text for
 /// commands, with its `ExitCode`. None of them blocks a thread, and each may take long.

@@ -21,14 +21,15 @@ struct LocalKeyHandler: Handler {
     /// first key is another one, it also has `Waits`: that key's number and the servers that lack
     /// it.
     ///
-    /// The lines before report progress: `Passed` values and, with `counts=true`, their `Total`. A
-    /// failure has its reason in `Refused` or `Failed`.
+    /// The earlier lines report progress: the number of values that have been `Passed` and, with
+    /// `counts=true`, their `Total`. A failure has its reason in `Refused` or `Failed`.
     private func reload(_ context: RequestContext) async throws -> Response {
         let isCounting = try Query(context.request.head.query)["counts"] == "true"
         let reason = try await self.daemon.reloadKeys(try context.actor)
         return Response(lines: { writer in
             if let reason { return try await writer.write(line: [.init("Refused", .string(reason))]) }
-            // If the command has ended, the daemon continues this pass in the background.
+            // If the command has ended, the daemon continues to re-encrypt values in the
+            // background.
             defer { self.daemon.rewrap() }
             do {
                 try await self.rewrap(isCounting: isCounting, writer)
@@ -68,7 +69,7 @@ extension LocalKeyHandler {
 /// Limits the rate of progress lines.
 private final class LinePace: Sendable {
     private static let interval = Duration.milliseconds(250)
-    // A lock protects it, since the compiler cannot see that pages do not run concurrently.
+    // A lock protects the time, since the compiler cannot see that pages do not run concurrently.
     private let last = Mutex(ContinuousClock.now)
 
     var isDue: Bool {

@@ -22,8 +22,8 @@ struct LocalSendHandler: Handler {
         let body = try JSONBody(try await context.request.body.collect())
         guard body.value("To") != nil else { throw Problem(.invalidMember, "To is missing") }
         let order = try NotificationOrder(body, caller: user, settings: self.settings, now: context.now)
-        // The API sends at once for a past time. An operator has probably confused the day or the
-        // zone.
+        // For a past time, the API sends at once. An operator who gives one has probably confused
+        // the day or the zone.
         guard order.sendAt.map({ $0 > context.now }) != false else {
             throw Problem(.invalidMember, "SendAt has passed; leave it out to send at once")
         }

@@ -11,7 +11,7 @@ struct UserData: Sendable {
     /// The ids of the user's registrations.
     let devices: Set<String>
 
-    /// The notes about data that the document leaves out, in the document itself.
+    /// Notes within the document about the data that it leaves out.
     private static let notes = [
         "Payload is null for a notification that was recalled or dismissed, and for one that may be read once: the export does not use it up.",
         "The server stores no password and no token, only hashes of them, which are left out.",
@@ -45,7 +45,7 @@ struct UserData: Sendable {
         ]).bytes
     }
 
-    /// Has the whole handle: it is the person's own.
+    /// The device as JSON, with the whole handle, which is the person's own data.
     static func element(_ device: DeviceEntry) -> [UInt8] {
         var members: [JSONValue.Member] = [.init("Id", .string(device.id.description))]
         switch device.state {

@@ -44,7 +44,7 @@ struct UserDataDocument: Sendable {
         }
     }
 
-    /// Returns the ids of the devices, which the audit names.
+    /// Writes the devices. Returns their ids, which entries of the audit contain.
     private func writeDevices(to output: Output) async throws -> Set<String> {
         let ids = Mutex<Set<String>>([])
         try await self.write("Devices", to: output, from: DevicePlace?.none) { last, reader in
@@ -56,7 +56,8 @@ struct UserDataDocument: Sendable {
         return ids.withLock { $0 }
     }
 
-    /// The user may have left an app: its notifications are stored until they expire.
+    /// Writes the notifications, also those of apps that the user has left: they are stored until
+    /// they expire.
     private func writeNotifications(to output: Output) async throws {
         let apps = self.apps.union(self.user.apps).sorted()
         try await self.write("Notifications", to: output, from: NotificationPlace()) { place, reader in
@@ -88,7 +89,8 @@ struct UserDataDocument: Sendable {
         }
     }
 
-    /// Reads the whole audit: its texts are encrypted, so that no index can help.
+    /// Writes the user's entries of the audit. Reads all entries: their texts are encrypted, so
+    /// that no index can help.
     private func writeAudit(about data: UserData, to output: Output) async throws {
         try await self.write("Audit", to: output, from: Int64?.none) { last, reader in
             let entries = try await reader.auditEntries(before: last, limit: Self.pageSize)

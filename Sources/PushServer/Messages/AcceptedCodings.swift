@@ -27,7 +27,7 @@ struct AcceptedCodings: Sendable, Hashable {
         return self.weight(parts[1]).map { (name, $0) }
     }
 
-    /// `q=` and a number from 0 to 1 with at most three decimals.
+    /// Reads a weight: `q=` and a number from 0 to 1 with at most three decimals.
     private static func weight(_ text: Substring.UTF8View) -> Int? {
         guard
             text.count >= 3, text.first?.lowercased == UInt8(ascii: "q"),

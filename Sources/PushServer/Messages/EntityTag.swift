@@ -14,7 +14,8 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         EntityTag(description: "\(self.description.dropLast())\(suffix)\"")
     }
 
-    /// The comparison functions of RFC 9110 section 8.8.3.2. The tag itself is strong.
+    /// The comparison functions of RFC 9110 section 8.8.3.2. The tag that is compared with a list
+    /// is always strong.
     enum Comparison {
         case strong, weak
     }
@@ -25,8 +26,8 @@ struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         // Fast path: nearly every client sends only this tag. A string that equals ASCII text and
         // has as many bytes is the same ASCII text.
         if list.utf8.count == self.description.utf8.count, list == self.description { return true }
-        // Compares bytes: as a `Character`, a quote or a star would include a combining scalar
-        // after it.
+        // The code compares bytes: as a `Character`, a quote or a star would include a combining
+        // scalar after it.
         let (quote, comma) = (UInt8(ascii: "\""), UInt8(ascii: ","))
         var rest = list.utf8[...]
         while true {
@@ -103,11 +104,11 @@ struct EntityTagMaker: Sendable {
 
     /// The tag of a list as one user sees it.
     ///
-    /// It is strong. The number of a change is assigned once, and stands for the state of that
-    /// notification that the user sees. So the bytes depend on few things: the numbers in
-    /// the list, whether there are more, and the cursor. The cursor identifies the list and its
-    /// end. A notification that expires removes its number from the list. The wrapped keys depend
-    /// on the device key that the request names.
+    /// It is strong. The number of a change is assigned once, and identifies the state of that
+    /// notification as the user sees it. So the bytes depend on few things: the numbers in the
+    /// list, whether there are more, and the cursor. The cursor identifies the list and its end. A
+    /// notification that expires removes its number from the list. The wrapped keys depend on the
+    /// device key that the request names.
     func tag(of page: NotificationPage, cursor: String?, for user: Int64, deviceKey: [UInt8]?) -> EntityTag {
         // The number of this use of the hash, then the values on which the body depends.
         let message = (Int64(2), user, Int64(page.hasMore ? 1 : 0), Int64(page.entries.count))
@@ -115,7 +116,7 @@ struct EntityTagMaker: Sendable {
             withUnsafeBytes(of: message) { hash.update(bufferPointer: $0) }
             page.entries.map(\.change).withUnsafeBytes { hash.update(bufferPointer: $0) }
             if let cursor { hash.update(data: Array(cursor.utf8)) }
-            // No cursor has this character.
+            // No cursor contains `=`, so it marks the beginning of the device key.
             if let deviceKey { hash.update(data: [UInt8(ascii: "=")] + deviceKey) }
         }
         return Self.tag(of: code)

@@ -7,7 +7,7 @@ package enum Gzip {
     private static let level: Int32 = 1
 
     /// Compresses bytes; `nil` if memory is short. An uncompressed, meaningless file name of
-    /// `nameLength` characters precedes them.
+    /// `nameLength` characters precedes the compressed bytes.
     package static func compress(_ bytes: [UInt8], nameLength: Int) -> [UInt8]? {
         // zlib keeps the stream's address, so the stream must not move.
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)

@@ -13,8 +13,8 @@ struct Preferences: Sendable, Hashable {
         self.init(head[.prefer] ?? "")
     }
 
-    /// Ignores unknown and malformed preferences. The first of two for the handling counts, as
-    /// section 2 says.
+    /// Ignores unknown and malformed preferences. If two preferences name the handling, the first
+    /// one counts, as section 2 says.
     init(_ field: String) {
         for preference in Self.split(Array(field.utf8)[...], at: UInt8(ascii: ",")) {
             // Parameters follow a semicolon; `handling` has none.

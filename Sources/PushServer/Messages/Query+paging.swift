@@ -49,7 +49,8 @@ extension Query {
 }
 
 extension Response {
-    /// A page of a list; no cache may keep it. `cursor` is its end; `nil` if the list is empty.
+    /// A page of a list; no cache may keep it. `cursor` is the end of the page; `nil` if the list
+    /// is empty.
     init(page name: String, _ entries: [JSONValue], cursor: String?, hasMore: Bool) {
         self.init(
             uncached: .object([

@@ -14,7 +14,7 @@ struct RequestID: Sendable, CustomStringConvertible {
 
     private let source: Source
     /// The place of the request in a trace: as the client names it, or the request's own span;
-    /// `nil` without both, and if the client's field is malformed.
+    /// `nil` if there is neither, or if the client's field is malformed.
     var trace: TraceContext?
 
     static let maximumBytes = 128

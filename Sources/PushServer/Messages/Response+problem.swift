@@ -38,8 +38,8 @@ extension Response {
         )
     }
 
-    /// Basic first and one line each: the form that Foundation's clients can read (RFC 9110
-    /// section 11.6.1).
+    /// Adds one line for each scheme, Basic first: Foundation's clients can read this form only
+    /// (RFC 9110 section 11.6.1).
     private mutating func addChallenges(bearer: String) {
         self.fields.append(.wwwAuthenticate, #"Basic realm="sealpost", charset="UTF-8""#)
         self.fields.append(.wwwAuthenticate, bearer)

@@ -1,8 +1,8 @@
 internal import PushAPI
 internal import PushCore
 
-/// The member `Alert` of a notification: the text that its pushes show in place of their sender's
-/// constants.
+/// The member `Alert` of a notification: the alert that its pushes show in place of the fixed
+/// alert text of the provider's configuration.
 ///
 /// Every name and value is checked against the operator's list, so that providers never see text
 /// of the payload. An unknown member is refused even without strict handling.

@@ -27,7 +27,7 @@ extension [UInt8] {
         expiresAt: Date,
         storage: StoragePolicy
     ) throws(Failure) {
-        // All except the payload takes at most 139 bytes.
+        // An item without its payload takes at most 139 bytes.
         try self.append(upTo: 144 + (payload?.count ?? 0)) { (writer) throws(Failure) in
             writer.write(#"{"Id":"#)
             writer.write(decimal: Int(id.rawValue))
@@ -71,8 +71,8 @@ extension [UInt8] {
     }
 }
 
-/// Whether clients may store a notification. The item itself says so: `Cache-Control` also
-/// concerns proxies, and applies only to a whole list.
+/// Whether clients may store a notification. The JSON of the item says so, since `Cache-Control`
+/// also concerns proxies, and applies only to a whole list.
 enum StoragePolicy: Sendable, Hashable {
     case allowed
     /// The client must not store it.

@@ -25,7 +25,7 @@ struct BatchHandler: Handler {
         self.poster = poster
         self.idempotency = poster.idempotency
         self.settings = poster.settings
-        // Eight bodies of the largest size; one user may have two of them.
+        // The memory suffices for eight bodies of the largest size; one user may have two of them.
         self.memory = BodyMemory(
             limit: poster.settings.maximumBatch * 8,
             limitPerUser: poster.settings.maximumBatch * 2,

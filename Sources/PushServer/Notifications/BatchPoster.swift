@@ -29,8 +29,8 @@ struct BatchPoster: Sendable {
         let key: IdempotencyGuard.KeyedRequest?
         let isStrict: Bool
         let now: Date
-        /// The time at which its ids are drawn. It is random, and so differs from that of any
-        /// other batch.
+        /// The time that is used to draw the batch's ids. It is random, so that it differs from
+        /// that of any other batch.
         let moment = Date(timeIntervalSince1970: .random(in: 0..<1e9))
     }
 
@@ -134,7 +134,7 @@ struct BatchPoster: Sendable {
         in batch: IdempotentRequest?,
         besides ids: Set<NotificationID>
     ) throws -> Draft {
-        // The request itself has paid for the first element.
+        // The quota was charged for the first element when the request was admitted.
         if number > 0, let quota = origin.quota?.take(now: origin.now), quota.isExceeded {
             throw Problem(.rateLimited, "the next request is available in \(quota.seconds) seconds")
         }

@@ -14,8 +14,8 @@ struct CursorMaker: Sendable {
     struct List: Sendable, Hashable {
         let user: Int64
         let app: AppName
-        /// The list of unread notifications skips the others, so its cursor would miss them in the
-        /// full list.
+        /// The list of unread notifications skips those that are read. Its cursor, if used for the
+        /// full list, would miss them.
         let isUnreadOnly: Bool
 
         /// Ids of users have fewer than 40 bits in any database. The app takes 23 of the other
@@ -26,8 +26,8 @@ struct CursorMaker: Sendable {
 
         private var appBits: UInt64 {
             if self.app == .usual { return 0 }
-            // FNV-1a. If two apps have the same bits, a client could only use its own cursor in
-            // its other list.
+            // FNV-1a. If two apps have the same bits, a client could only use its cursor of one
+            // app for its own list of the other.
             let hash = self.app.description.utf8.reduce(UInt64(0xcbf2_9ce4_8422_2325)) {
                 ($0 ^ UInt64($1)) &* 0x100_0000_01b3
             }

@@ -13,7 +13,7 @@ struct DeletionHandler: Handler {
 
     var routes: [Route] {
         [
-            // The key is part of the entity tag of `If-Match`.
+            // The id of the device key is part of the entity tag in `If-Match`.
             Route(.delete, "\(Paths.notifications)/{id}", .atLeast(.device, .fetch), query: ["key"]) {
                 try await self.deleteNotification($0)
             }

@@ -42,7 +42,7 @@ struct FailureHandler: Handler {
         var scan = ListScan<FailedPush, FailurePlace>(
             after: start,
             limit: limit,
-            // Without a filter each push is found.
+            // Without a filter every examined push is found, so one step suffices.
             step: filter.passesAll ? limit : ListScanLimits.step,
             maximumSearched: self.maximumExamined,
             place: \.place,

@@ -53,8 +53,8 @@ final class FairPool: Sendable {
         }
     }
 
-    /// Gives the worker to the next waiter whose timeout has not passed, and refuses the others
-    /// before it.
+    /// Gives the worker to the next waiter whose timeout has not passed, and refuses the waiters
+    /// before that one.
     private func release(_ worker: Int) {
         while let next = self.queue.withLock({ $0.next(for: worker) }) {
             guard next.lateAt <= .now else { return next.turn.resume(returning: worker) }
@@ -71,7 +71,7 @@ private final class PoolWorker: TaskExecutor {
         var isRunning = false
     }
 
-    /// Added to the priority, `setpriority(2)`.
+    /// The nice value of the threads, `setpriority(2)`.
     private static let niceness: Int32 = 10
 
     private let state = Mutex(State())

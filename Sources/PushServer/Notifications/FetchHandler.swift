@@ -5,8 +5,8 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Returns payloads, one for each request. It is a class, because every phone of a broadcast comes
-/// here: each request would reference-count all members of a struct.
+/// Returns payloads, one for each request. It is a class, because a broadcast makes every phone
+/// send such a request, and each request would reference-count all members of a struct.
 final class FetchHandler: Handler {
     private let store: any NotificationStore
     private let visible: VisibleNotifications
@@ -104,7 +104,7 @@ final class FetchHandler: Handler {
 
     /// The answer with a read-once payload, which is leased to the user: if an answer is lost, the
     /// server returns the payload again until the lease ends. `HEAD` begins no lease, and neither
-    /// does a device for which an end-to-end payload has no wrapped key.
+    /// does a request of a device for which an end-to-end payload has no wrapped key.
     private func lease(
         _ id: NotificationID,
         _ found: StoredNotification,
@@ -112,15 +112,18 @@ final class FetchHandler: Handler {
         _ context: RequestContext
     ) async throws -> Response {
         let view = try self.visible.view(of: id, found, for: context)
-        // No client can have it cached, but the request may require a certain state.
+        // No client can have the payload cached, but the request may require a certain state.
         if context.request.head.isConditional { _ = try self.isUnchanged(view, for: context) }
-        // Decrypted before the lease, so that an unreadable payload is leased to nobody.
+        // The payload is decrypted before the lease, so that an unreadable one is leased to
+        // nobody.
         let body = try view.body(openedBy: self.visible.vault)
         let response = view.full(body)
-        // Another device of the user can still read it.
+        // This device cannot decrypt the payload, but another device of the user may: no lease
+        // begins.
         guard view.isReadable(body) else { return response }
         if context.request.head.method == .get, found.leasedUntil == nil {
-            // Stored before the answer: if a crash lost the lease, nothing would end it.
+            // The lease is stored before the answer: if a crash lost it, nothing would later erase
+            // the payload.
             let lease = try await self.store.lease(
                 id,
                 to: user.id,

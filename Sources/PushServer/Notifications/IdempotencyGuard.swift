@@ -52,7 +52,7 @@ struct IdempotencyGuard: Sendable {
         )
     }
 
-    /// The identity of an element of `batch`, the whole request.
+    /// The identity of one element of a batch; `batch` is the identity of the whole request.
     func element(_ number: Int, of keyed: KeyedRequest, _ batch: IdempotentRequest) -> IdempotentRequest {
         IdempotentRequest(key: Self.hash("\(keyed.key) \(number)", by: self.keys), request: batch.request)
     }
@@ -77,8 +77,8 @@ struct IdempotencyGuard: Sendable {
         return Data(code.prefix(16))
     }
 
-    /// A lock protects it, since all event loops use it; none of them suspends while it holds the
-    /// lock.
+    /// The keys of the running requests. A lock protects them, since all event loops use them; no
+    /// loop suspends a task while it holds the lock.
     private final class Running: Sendable {
         let keys = Mutex<Set<Data>>([])
     }

@@ -11,8 +11,8 @@ struct IdempotencyKey: Hashable, Sendable {
 
     let text: String
 
-    /// The key of a request; `nil` if the request has none. The draft writes it in quotes, and
-    /// most clients without; both are the same key.
+    /// The key of a request; `nil` if the request has none. The draft puts a key in quotes, and
+    /// most clients do not; with and without quotes it is the same key.
     ///
     /// Throws an `invalid-idempotency-key` problem if the key is repeated or malformed.
     init?(of head: RequestHead) throws(Problem) {

@@ -107,7 +107,8 @@ struct ListHandler: Handler {
         case .unchanged(let tag): return view.notModified(tag)
         case .proceed:
             let payloads = try self.payloads(of: page, request.key)
-            // Wrapped keys of other devices do not count.
+            // The quota is charged for the payloads as sent: without the wrapped keys of other
+            // devices.
             let shown = page.entries.reduce(0) { $0 + ($1.isGone || $1.isReadOnce ? 0 : $1.payloadLength) }
             let length = view.length - shown + payloads.reduce(0) { $0 + $1.count }
             request.quota?.charge(length / Self.bytesOfARequest, now: request.now)
@@ -121,8 +122,8 @@ struct ListHandler: Handler {
         }
     }
 
-    /// Records that the caller's devices know all changes, and need no look. Another
-    /// app's changes do not count.
+    /// Records that the caller's devices know all changes, and need no look (a push that makes
+    /// them sync). Changes of another app do not count.
     private func recordSync(_ page: NotificationPage, _ request: ListRequest) {
         guard let session = request.session, !page.hasMore, !page.entries.isEmpty else { return }
         guard case .changes(_, _, isUnreadOnly: false) = request.query else { return }
@@ -199,8 +200,8 @@ struct ListHandler: Handler {
             let list = CursorMaker.List(user: user, app: request.app, isUnreadOnly: isUnreadOnly)
             (cursor, start) = (self.cursors.cursor(at: page.end, of: list), since)
         }
-        // If there is nothing new, the cursor itself is the tag, which every client at that cursor
-        // has.
+        // If there is nothing new, the cursor itself is the entity tag, since every client at that
+        // cursor knows it.
         let isEmpty = page.entries.isEmpty && !page.hasMore && cursor != nil && cursor == start
         return NotificationListView(
             page: page,

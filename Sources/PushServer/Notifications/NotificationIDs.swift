@@ -22,8 +22,7 @@ package struct NotificationIDs: Sendable {
         self.bits = bits
     }
 
-    /// Draws an id; `nil` for the one number that is not an id, after which the caller draws
-    /// again.
+    /// Draws an id; `nil` if it has drawn 0, which is not an id; then the caller draws again.
     package func draw(at now: Date) -> NotificationID? {
         guard self.bits > Self.lowerBits + 8 else {
             return NotificationID(rawValue: .random(in: 1..<1 << self.bits))

@@ -10,7 +10,8 @@ enum NotificationListQuery: Sendable, Hashable {
     /// The number of notifications that one request may name.
     static let maximumIDs = 500
 
-    /// Throws an `invalid-parameter` problem if the parameters are invalid, or combine both.
+    /// Throws an `invalid-parameter` problem if the parameters are invalid, or combine ids with a
+    /// range.
     init(_ query: Query) throws(Problem) {
         let (since, limit) = (try query.cursor(older: "since"), try query.limit)
         let unread = try query["unread"]

@@ -36,12 +36,12 @@ struct NotificationListView {
         return Response(status: .ok, fields: self.fields(isFull: true, tag: self.tag), body: body)
     }
 
-    /// RFC 9110 section 15.4.5.
+    /// The answer 304 to a client that has the list already (RFC 9110 section 15.4.5).
     func notModified(_ tag: EntityTag) -> Response {
         Response(status: .notModified, fields: self.fields(isFull: false, tag: tag))
     }
 
-    /// The validators of both forms, for conditional requests.
+    /// The validators of the list, compressed and not, for conditional requests.
     var validators: Validators {
         Validators(
             tags: self.isCompressed ? [self.gzipTag, self.tag] : [self.tag, self.gzipTag],

@@ -7,7 +7,7 @@ internal import PushStore
 
 /// A validated `POST /api/notifications`.
 struct NotificationOrder {
-    /// The names of the members of its full form.
+    /// The names of the members of the body in its full form.
     static let members = [
         "App", "Payload", "To", "Platforms", "SendAt", "ExpiresIn", "Priority", "CollapseKey", "Store", "ReadOnce",
         "Alert",
@@ -15,15 +15,16 @@ struct NotificationOrder {
 
     private(set) var payload: JSONValue
     let audience: Audience
-    /// The time at which the server sends it; `nil` or a time in the past: at once.
+    /// The time at which the server sends the notification; for `nil` or a time in the past, it
+    /// sends at once.
     let sendAt: Date?
-    /// Counted from the time of sending.
+    /// The lifetime of the payload, counted from the time of sending.
     let lifetime: Duration
     let priority: Push.Priority
     let collapseKey: String?
     let isStoredByClients: Bool
     let isReadOnce: Bool
-    /// `nil`: pushes show their sender's constants.
+    /// `nil`: pushes show the fixed alert text of the provider's configuration.
     let alert: AlertOrder?
 
     /// The short forms: a text to one user, on one platform or on all.

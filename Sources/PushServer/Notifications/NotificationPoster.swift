@@ -19,8 +19,8 @@ struct NotificationPoster: Sendable {
     /// Connects pushes with their traces, for the delivery.
     let traces: RequestTraces
 
-    /// Random ids of 31 bits do collide; the attempts are limited only so that a full table ends
-    /// in an error.
+    /// A random id of 31 bits may be in use already, and the server draws again. The attempts are
+    /// limited only so that a full table ends in an error.
     static let maximumAttempts = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 
@@ -94,7 +94,8 @@ struct NotificationPoster: Sendable {
         in request: RequestID
     ) async throws -> [PostOutcome] {
         let bounds = self.bounds[sender.role]
-        // Recorded before the store: the delivery may run before the next line.
+        // The traces are recorded first: once the store has the notifications, the delivery may
+        // send them before the next line runs.
         if let trace = request.trace { for post in posts { self.traces.record(trace, of: post.id) } }
         let outcomes = try await self.store.post(posts, of: batch, within: bounds, page: nil)
         if outcomes.contains(where: \.hasWork) { self.workIsWaiting() }
@@ -134,9 +135,11 @@ struct NotificationPoster: Sendable {
         }
     }
 
-    /// Throws a problem with the apps of a recipient who does not belong to the notification's.
+    /// Throws a problem if a recipient does not belong to the notification's app; it names the
+    /// recipient's apps.
     ///
-    /// To senders who are not administrators such a recipient does not exist.
+    /// Does nothing for senders who are not administrators: for them such a recipient does not
+    /// exist.
     func explain(
         _ outcome: PostOutcome,
         of app: AppName,
@@ -158,7 +161,7 @@ struct NotificationPoster: Sendable {
             // This rarely repeats: there are at least 2^16 numbers, and only one of them is not an
             // id.
             guard let id = self.ids.draw(at: now) else { continue }
-            // A configuration with few ids may have no free one; then the store refuses this one.
+            // A configuration with few ids may have no free one; then the store refuses this id.
             attempts += 1
             if attempts == Self.maximumAttempts || !taken.contains(id) { return id }
         }

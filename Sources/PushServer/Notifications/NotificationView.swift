@@ -13,7 +13,7 @@ struct NotificationView {
     let notification: StoredNotification
     /// The account that the answer is for.
     let account: AccountID?
-    /// In seconds.
+    /// How long the client may use its cached answer, in seconds.
     let maxAge: Int64
     let now: Date
     /// The id of the device key that the request names.
@@ -54,8 +54,8 @@ struct NotificationView {
         Response(status: .ok, fields: Self.uncached, body: self.body(PayloadSource<Never>?.none))
     }
 
-    /// RFC 9110 section 15.4.5: the validator and the freshness, without other fields of the
-    /// representation and without a body.
+    /// The answer 304 (RFC 9110 section 15.4.5): the validator and the freshness, without other
+    /// fields of the representation and without a body.
     var notModified: Response {
         Response(status: .notModified, fields: self.fields(isFull: false))
     }
@@ -122,8 +122,8 @@ struct NotificationView {
             // A cache must not outlive the payload.
             let left = max(0, Int64(self.notification.expiresAt.timeIntervalSince(self.now)))
             let seconds = min(self.maxAge, left)
-            // Several users may use one phone and its cache in turn: RFC 9111 section 3.5 concerns
-            // shared caches only.
+            // `Vary` is needed, because several users may use one phone and its cache in turn: RFC
+            // 9111 section 3.5 concerns shared caches only.
             writer.write("\r\nVary: Authorization\r\nCache-Control: private, max-age=")
             writer.write(decimal: Int(seconds))
             writer.write("\r\nExpires: ")

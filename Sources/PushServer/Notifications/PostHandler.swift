@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Accepts notifications to send, in the tutorial's short forms and in the full one.
+/// Accepts notifications to send, in the short forms of Microsoft's tutorial and in the full form.
 struct PostHandler: Handler {
     let poster: NotificationPoster
     let idempotency: IdempotencyGuard
@@ -62,7 +62,8 @@ struct PostHandler: Handler {
     ) {
         let user = try context.user
         let caller = user.name
-        // Checked for every form of the body, so that a misspelt value is always reported.
+        // The query is checked for every form of the body, so that a misspelt value is always
+        // reported.
         let query = try Query(context.request.head.query)
         let app = try self.settings.app(named: try query["app"], for: user)
         let platform = try query["pns"].map { try self.settings.platform(named: $0.lowercased(), of: app) }
@@ -101,8 +102,8 @@ struct PostHandler: Handler {
         }
     }
 
-    /// Throws an `unknown-parameter` problem in strict handling if there are names: only a string
-    /// has its app and its addressee in the query.
+    /// Throws an `unknown-parameter` problem in strict handling if there are `names`: parameters
+    /// of the query that this form of the body does not have.
     private func refuse(_ names: [String], _ context: RequestContext) throws(Problem) {
         guard context.isStrict, let name = names.first else { return }
         throw Problem(

@@ -74,7 +74,7 @@ struct ReadStateHandler: Handler {
 }
 
 extension LookOrder {
-    /// A change that the caller has made.
+    /// The order for looks after a change that the caller has made.
     init(_ context: RequestContext) throws {
         self.init(user: try context.user.id, session: try context.token?.prefix.description)
     }

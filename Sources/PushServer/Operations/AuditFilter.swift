@@ -7,7 +7,7 @@ struct AuditFilter: Sendable {
     /// An action, such as `user.add`, or the part before its dot, which stands for all such
     /// actions.
     private let action: String?
-    /// In lower case; the entry must contain each of them.
+    /// Words in lower case; the entry must contain each of them.
     private let words: [[UInt8]]
 
     /// Returns `nil` if the query has no filter.

@@ -4,7 +4,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Shows administrators the audit.
+/// Shows administrators the audit log.
 struct AuditHandler: Handler {
     let reports: ReportReader
     let scope: AppScope

@@ -50,7 +50,7 @@ extension Diagnosis {
         return Sentence(cause: .unconfirmed, device: device.id, text: text)
     }
 
-    /// Many pushes, those with the same cause together, the most frequent first.
+    /// Explains many pushes, those with the same cause together, the most frequent first.
     func groups(of pushes: [DeliveryEntry], isWhole: Bool) -> [Sentence] {
         struct Group: Hashable {
             let cause: Cause
@@ -110,7 +110,8 @@ extension Diagnosis {
         return (.retrying, "waits for its next attempt\(next), because \(cause)")
     }
 
-    /// A pause may have ended while no push was due, and a lane looks only at due pushes.
+    /// The time in words. It may be in the past: a pause may end while no push is due, and a lane
+    /// checks due pushes only.
     private func time(_ date: Date) -> String { date > self.now ? "at \(date.rfc3339)" : "due now" }
 
     private static func predicate(of cause: Cause, _ isOne: Bool, _ reason: String) -> String {

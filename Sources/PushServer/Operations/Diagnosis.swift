@@ -44,9 +44,11 @@ struct Diagnosis: Sendable {
         let times: NotificationTimes?
         var sendAt: Date?
         var isFindingDevices = false
-        /// The user's row, or any one.
+        /// The row of the user among the recipients, or any recipient's row if the explanation is
+        /// for all.
         var recipient: RecipientEntry?
-        /// Its pushes to the user, or its first pushes.
+        /// The notification's pushes to the user, or its first pushes if the explanation is for
+        /// all.
         var pushes: [DeliveryEntry] = []
     }
 
@@ -85,7 +87,7 @@ struct Diagnosis: Sendable {
         }
         let states = self.explain(sent)
         sentences += states
-        // Then there are no pushes yet, or none any more.
+        // In the other states there are no pushes yet, or there are no longer any.
         if states.contains(where: { $0.cause != .findingDevices }) {
             return sentences + devices.flatMap(self.explain)
         }
@@ -130,7 +132,7 @@ struct Diagnosis: Sendable {
 
     // MARK: - Private
 
-    /// The devices without the older ones of those that are retired.
+    /// The devices, but of the retired ones only the latest.
     private static func relevant(_ devices: [DeviceEntry]) -> [DeviceEntry] {
         let retirements = devices.compactMap { device in
             if case .retired(let at, _) = device.state { at } else { nil }
@@ -195,7 +197,7 @@ struct Diagnosis: Sendable {
             let text = "The device \(device.id) was registered after notification \(sent.id) was sent."
             return Sentence(cause: .registeredLater, device: device.id, text: text)
         }
-        // The search has not come to the device yet.
+        // The fan-out may not have come to the device yet.
         if sent.isFindingDevices { return nil }
         let list = tags.isEmpty ? "no tags" : "tags \(tags.map(\.description).joined(separator: " "))"
         let text =

@@ -48,7 +48,7 @@ struct DiagnosisHandler: Handler {
             try await Self.sentences(about: subject, id, diagnosis, Seen(apps: apps, reader: reader, now: now))
         }
         guard let (kind, sentences) = found else {
-            // An expired notification leaves nothing that could tell it from one that never was.
+            // The server cannot distinguish an expired notification from one that never existed.
             throw Problem(.notFound, "there is no user, no device and no stored notification \(subject)")
         }
         return Response(

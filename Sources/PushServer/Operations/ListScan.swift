@@ -3,10 +3,10 @@
 struct ListScan<Entry: Sendable, Place: Sendable>: Sendable {
     /// The largest number of entries that one request reads.
     private let maximumSearched: Int
-    /// The number of entries that one read has: other reports come in between.
+    /// The number of entries that one read has, so that other reports come in between.
     private let step: Int
     private let limit: Int
-    /// Whether an entry is found.
+    /// Whether an entry matches the search.
     private let admits: @Sendable (Entry) -> Bool
     private let place: @Sendable (Entry) -> Place
     private let size: @Sendable (Entry) -> Int

@@ -10,7 +10,7 @@ struct MetricHandler: Handler {
     let vault: Vault
     let authenticator: Authenticator
     let identityField: IdentityField?
-    /// Whether events wait for a receiver.
+    /// Whether events wait for a receiver, because the operator has configured one.
     let hasEventReceiver: Bool
     /// The samples of parts other than the store.
     let samples: @Sendable () -> [MetricSample]

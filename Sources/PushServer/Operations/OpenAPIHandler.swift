@@ -10,7 +10,7 @@ struct OpenAPIHandler: Handler {
 
     /// Shows the document, which is the same for every client, so that any cache may keep it. The
     /// cache must revalidate it each time, because a cached answer has the echo of another
-    /// request's token.
+    /// request's `MyToken`.
     private func showDocument(_ context: RequestContext) -> Response {
         var fields: ResponseFields = [.eTag: OpenAPIDocument.tag.description, .cacheControl: "no-cache"]
         if let list = context.request.head[.ifNoneMatch], OpenAPIDocument.tag.isNamed(by: list) {

@@ -5,7 +5,7 @@ internal import Synchronization
 /// the answer's.
 final class RequestMeter: Sendable {
     private struct Counts {
-        /// An array: it has few entries, and so is faster than a dictionary.
+        /// This is an array, which is faster than a dictionary for so few entries.
         var answers: [(status: Int, count: Int)] = []
         var times = TimeHistogram()
 

@@ -17,7 +17,8 @@ package struct Quota: Sendable, Hashable {
     /// In seconds.
     package static let windowRange = 1...86_400
 
-    /// At least 8, so that one change returns within an eighth of a day.
+    /// The least is 8, so that at least one change becomes available again within an eighth of a
+    /// day.
     package static let changeRange = 8...100_000_000
 
     package let requests: Int
@@ -49,8 +50,8 @@ package struct Quota: Sendable, Hashable {
     }
 }
 
-/// The quota of a role as a request sees it: servers that share a store each admit a whole quota
-/// at once, and then their part of it.
+/// The quota of a role as one server applies it. Each server of a shared store admits a whole
+/// quota at once, and afterwards only its part of the rate.
 ///
 /// Its response fields are those of draft-ietf-httpapi-ratelimit-headers-10.
 struct QuotaPolicy: Sendable {
@@ -69,7 +70,7 @@ struct QuotaPolicy: Sendable {
     let interval: Int64
     let tolerance: Int64
     let requests: Int
-    /// In seconds: the quota's window, for each server.
+    /// The window of each server in seconds: the quota's window times the number of servers.
     let window: Int
     /// The role's quota that it was made from, which also counts refused requests.
     let source: RoleQuota
@@ -78,12 +79,13 @@ struct QuotaPolicy: Sendable {
         self.requests = quota.requests
         self.window = quota.window * source.servers.current
         self.source = source
-        // At least ten, and at most 64 days' 86,400 · 10⁹: see the ranges.
+        // The interval is at least 10, and the tolerance at most 64 days in nanoseconds: see the
+        // ranges.
         self.interval = Int64(self.window) * 1_000_000_000 / Int64(quota.requests)
         self.tolerance = self.interval * Int64(quota.requests)
     }
 
-    /// The largest use, with debt.
+    /// The largest used part, including debt.
     var most: Int64 { 2 * self.tolerance }
 
     /// Writes the lines of response fields, less than 200 bytes.

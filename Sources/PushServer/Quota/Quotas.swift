@@ -24,8 +24,8 @@ struct CallerQuota: Sendable {
     }
 }
 
-/// The quotas of all roles of one kind, and the allowances of users. The server uses it only for
-/// credentials that are not cached.
+/// The quotas of one kind for all roles, and the allowances of users. The server looks them up
+/// only for credentials that are not cached.
 final class Quotas: Sendable {
     fileprivate struct Allowances {
         var ofUsers: [Int64: Allowance] = [:]

@@ -2,7 +2,8 @@ internal import PushCore
 internal import PushStore
 internal import Synchronization
 
-/// The quota of a role. It can be replaced at any time without a lock: cached callers refer to it.
+/// The quota of a role. Cached callers refer to this object, whose quota can be replaced at any
+/// time without a lock.
 final class RoleQuota: Sendable {
     private static let windowBits: UInt64 = 17
 
@@ -11,7 +12,8 @@ final class RoleQuota: Sendable {
     let servers: ServerCount
     /// The number of refused requests, including those under earlier quotas.
     let excess = Atomic(0)
-    /// Both numbers in one word, so that no request sees a mixture of two quotas; 0: no limit.
+    /// The requests and the window of the quota in one word, so that no request sees a mixture of
+    /// two quotas; 0: no limit.
     private let word: Atomic<UInt64>
 
     init(_ quota: Quota?, role: Role, servers: ServerCount = ServerCount()) {

@@ -8,8 +8,8 @@ internal import SocketHTTP
 /// The callers that may use a route.
 enum Access: Sendable, Hashable {
     case anybody
-    /// Callers whose role includes this one; a token needs the scopes, too. Also callers who see
-    /// all users, with the scope `seeing`; empty: none.
+    /// Callers whose role includes this one; a token needs the scopes, too. Callers who see all
+    /// users may use the route with the scopes `seeing`, too, unless these are empty.
     case atLeast(Role, Scopes, seeing: Scopes = [])
 }
 
@@ -17,7 +17,8 @@ enum Access: Sendable, Hashable {
 /// address of one server.
 enum OtherHosts: Sendable {
     case none
-    /// Safe for addresses: a page of another site always has a name as its host.
+    /// Also hosts that are IP addresses. That is safe: a page of another site always has a name as
+    /// its host.
     case addresses
     case any
 
@@ -44,10 +45,11 @@ final class Route: Sendable {
     let path: String
     let access: Access
     let hosts: OtherHosts
-    /// The names of the query's parameters that it reads. A strict request may have no others.
-    let parameters: [String]
-    /// The names of the members of the body's object that it reads. A strict request may have no
+    /// The names of the query's parameters that the route reads. A strict request may have no
     /// others.
+    let parameters: [String]
+    /// The names of the members of the body's object that the route reads. A strict request may
+    /// have no others.
     let members: [String]
     /// Whether the handler itself checks the names in the body of a strict request, because it
     /// reads a long body apart from the event loop.
@@ -56,19 +58,19 @@ final class Route: Sendable {
     /// have `nil`.
     let strangersBody: Int?
     /// Whether the server charges the quota of changes: the request may leave something in the
-    /// database, at least an entry of the audit. Beginning a session also pays for its end, so
-    /// that everybody can always sign out.
+    /// database, at least an entry of the audit. The charge for beginning a session covers its
+    /// end, so that everybody can always sign out.
     let isChange: Bool
     /// Begins to answer; does not block.
     let begin: @Sendable (RequestContext) throws -> Step
     let meter = RequestMeter()
 
-    /// The path before and after the parameter, without a second one.
+    /// The parts of the path before and after the parameter, without a second parameter.
     let prefix: [UInt8]
     private let suffix: [UInt8]
-    /// The spelling of the fixed segments. Only the tutorial's clients need another spelling than
-    /// the documented one, as ASP.NET folds the names of controllers; a proxy's rules compare with
-    /// case.
+    /// The spelling of the fixed segments. The clients of Microsoft's tutorial may use another
+    /// case, which ASP.NET ignores in the names of controllers. All other paths must be exact,
+    /// since a proxy's rules distinguish the case.
     private let spelling: Spelling
     let hasParameter: Bool
     /// Whether a second parameter follows, which `lastSegment` reads.
@@ -99,14 +101,14 @@ final class Route: Sendable {
         self.prefix = Array(parts[0].utf8)
         self.hasParameter = parts.count > 1
         let suffix = parts.count > 1 ? parts[1] : ""
-        // Such as {topic}.
+        // A second parameter, such as {topic}.
         let second = suffix.hasSuffix("}") ? suffix.lastIndex(of: "{") : nil
         self.hasSecond = second != nil
         self.suffix = Array((second.map { suffix[..<$0] } ?? suffix).utf8)
         self.spelling = Self.tutorialPaths.contains(path) ? .anyCase : .exact
     }
 
-    /// The paths that the tutorial's clients use.
+    /// The paths that the clients of Microsoft's tutorial use.
     static let tutorialPaths: Set = [
         Paths.register, Paths.registration("{id}"), Paths.notifications, Paths.notifications + "/{id}",
     ]

@@ -57,8 +57,8 @@ struct RouteTable: Sendable {
     }
 
     /// Whether the parameter is the last segment of a path without parameters, such as
-    /// `/api/notifications/read`. Such a path belongs to its own routes only, in any spelling.
-    /// Most ids begin with a digit, and none of these segments does.
+    /// `/api/notifications/read`. Such a path belongs to its own routes only, in any spelling. The
+    /// check is fast for most ids, which begin with a digit: no such segment does.
     private func isOthers(
         _ parameter: Slice<UnsafeBufferPointer<UInt8>>,
         in path: UnsafeBufferPointer<UInt8>

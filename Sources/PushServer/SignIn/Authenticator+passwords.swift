@@ -9,8 +9,9 @@ extension Authenticator {
     /// A hash for an unknown name that takes as long to check as some user's hash.
     ///
     /// Checking an unknown name may take the time of an old, weaker hash. The share of such names
-    /// equals the share of users with such a hash. A name keeps its time until that user's hash is
-    /// replaced. So neither a time nor its change reveals which names exist.
+    /// equals the share of users with such a hash. A name keeps its time until the hash of the
+    /// user whose time it has is replaced. So neither a time nor its change reveals which names
+    /// exist.
     func decoy(for name: Username, reader: any AccountReader) async throws -> PasswordHash {
         let number = Fingerprint(of: name.key[...], code: self.nameCode).withUnsafeBytes {
             $0.loadUnaligned(as: UInt64.self)

@@ -98,7 +98,7 @@ package final class Authenticator: Sendable {
             let caller = found.map { self.remember($0, for: key, since: start, now: now) }
             return try self.admit(caller, by: credentials, from: origin(), now: now)
         case .certificate(let name), .identity(let name):
-            // Not cached: this takes one query, and no hash.
+            // These callers are not cached: the check takes one query, and no hash.
             guard let reader else { return nil }
             let name = Username(name)
             let user = try name.flatMap { try reader.user(named: $0) }

@@ -9,7 +9,8 @@ final class Caller: Sendable {
     let user: User
     /// `nil`: the caller is a process at the local admin socket, which has no account.
     let account: AccountID?
-    /// The token of the request; `nil` if the user signed in with the password or an equivalent.
+    /// The token of the request; `nil` if the user signed in with a password or in another way
+    /// without a token of the server.
     let token: TokenGrant?
     /// The rights that the issuer's token of the request gives; `nil` if it has none.
     let issued: IssuedGrant?

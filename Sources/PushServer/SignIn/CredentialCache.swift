@@ -152,7 +152,7 @@ private struct ShardState {
 
     func isForgotten(_ caller: Caller, _ key: CredentialCache.Key, since epoch: Int) -> Bool {
         if epoch < self.floor { return true }
-        // Every request comes here, and recent evictions are rare.
+        // This is a fast path for every request, since recent evictions are rare.
         guard self.forgotten.count > 0 else { return false }
         return self.lastForgotten(.user(caller.user.name)) > epoch
             || self.lastForgotten(.account(caller.user.id)) > epoch

@@ -18,10 +18,10 @@ enum Credentials: Sendable {
 
     /// Selects the credentials of a request.
     ///
-    /// The name from a trusted proxy comes first. It precedes an `Authorization` field, which was
-    /// often meant for the proxy. A field with one of the server's own tokens precedes the name.
-    /// Otherwise an `Authorization` field precedes the session of the console's page, which
-    /// precedes a certificate.
+    /// If a trusted proxy names the user, an `Authorization` field counts only if it has one of
+    /// the server's own tokens. Other fields were often meant for the proxy. Without a token the
+    /// name counts. If no proxy names a user, an `Authorization` field precedes the session of the
+    /// console's page, and the session precedes a certificate.
     ///
     /// For `isRestored`, see `PageSessions.token`, whose problems this throws, too. Throws an
     /// `unauthorized` problem if there are no credentials, or more than one `Authorization` field.
@@ -77,7 +77,7 @@ enum Credentials: Sendable {
         }
     }
 
-    /// The code of the problem that refuses them.
+    /// The code of the problem that refuses wrong credentials of this kind.
     var refusal: ProblemCode {
         switch self {
         case .basic, .certificate, .identity: .unauthorized

@@ -78,8 +78,8 @@ extension FailureCount.Rule {
     /// For an account and an organisation, a /48, which companies get, and at some providers any
     /// customer.
     static let organisationPair = Self(free: 20, waits: 1...900, forgiveness: 450)
-    /// The refused attempts of a known pair during a wait: up to the free ones, the right password
-    /// is not locked out.
+    /// For the refused attempts during a wait, from an address that has signed in to the account
+    /// before. Up to the free number, the right password is not locked out.
     static let refused = Self(free: 100, waits: 900...900, forgiveness: 864)
     /// For an address: the accounts that it has failed on and never signed in to.
     static let address = Self(free: 20, waits: 1...900, forgiveness: 300)

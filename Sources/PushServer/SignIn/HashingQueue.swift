@@ -1,10 +1,10 @@
 /// The requester of a password hash, which determines its place in the queue.
 struct HashingRequester: Sendable, Hashable {
-    /// `nil`: counts only for the total limit.
+    /// `nil`: the job counts only for the total limit.
     let account: UInt64?
     let address: UInt64?
-    /// The lowest rank goes first. It is 0 for a requester whose address is known, which does not
-    /// count for the address's limit.
+    /// The lowest rank goes first. It is 0 for a new password, and for an address that has signed
+    /// in to the account before. Then the job does not count for the limit of its address.
     let rank: Int
 }
 
@@ -82,7 +82,8 @@ struct HashingQueue<Job: Sendable>: Sendable {
         return self.lastIfFull(of: Self.limit) { _ in true }
     }
 
-    /// The last in the order of the jobs that `isOne` selects, if there are at least `limit`.
+    /// The job that goes last among those that `isOne` selects, if there are at least `limit` of
+    /// them.
     private func lastIfFull(of limit: Int, _ isOne: (HashingRequester) -> Bool) -> Int? {
         let ones = self.waiting.indices.filter { isOne(self.waiting[$0].requester) }
         guard ones.count >= limit else { return nil }

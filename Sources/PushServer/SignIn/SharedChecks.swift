@@ -5,8 +5,8 @@ internal import Synchronization
 /// Checks a password once for many requests that send it at the same moment, as the fetches of one
 /// phone do.
 final class SharedChecks: Sendable {
-    /// The subject of a check. Requests with equal subjects share one: the same credentials from
-    /// the same address, against the same hash.
+    /// The subject of a check. Requests with equal subjects share a check: that of the same
+    /// credentials from the same address against the same hash.
     struct Subject: Sendable, Hashable {
         let credentials: Fingerprint
         let hash: PasswordHash

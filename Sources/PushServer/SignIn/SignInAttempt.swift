@@ -47,8 +47,8 @@ struct SignInAttempt: Sendable, Hashable {
     var isNew = false
     /// Whether the account has had many failures from strangers.
     var isUnderAttack = false
-    /// The order of hashes: 0 for a known address, else it grows with the recent failures of the
-    /// address.
+    /// The rank in the queue of hashes: 0 for a known address; for others it grows with the recent
+    /// failures of the address.
     var rank = 0
 
     init(account: Key, password: Key, address: Key?, pair: Key, networks: [Network] = []) {

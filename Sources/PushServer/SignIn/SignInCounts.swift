@@ -14,7 +14,7 @@ final class SignInCounts: Sendable {
         var counts: [Outcome: Int] = [:]
         var logged: [Outcome: Int] = [:]
         var loggedAt = Date.distantPast
-        /// For each kind, the number of faults that no line has told yet.
+        /// For each kind, the number of faults since the last line about that kind.
         var faults: [TokenFault.Kind: (count: Int, loggedAt: Date)] = [:]
     }
 

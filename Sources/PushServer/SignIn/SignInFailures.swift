@@ -47,8 +47,8 @@ struct SignInFailures: Sendable {
         /// The address has signed in to the account before. `isRight`: the password is the same as
         /// then.
         case known(isRight: Bool)
-        /// The address has not signed in to it. `isNew`: nor has it a recent failure on the
-        /// account.
+        /// The address has not signed in to it. `isNew`: it has no recent failure on the account
+        /// either.
         case stranger(isNew: Bool)
     }
 

@@ -5,8 +5,8 @@ internal import PushAPI
 internal import PushCore
 internal import SocketHTTP
 
-/// Guards every check of credentials that are not cached: the only way to compare a password, and
-/// to refuse any other credentials.
+/// Guards every check of credentials that are not cached. Only this type compares passwords, and
+/// only it refuses other credentials.
 ///
 /// It treats existing and unknown names alike.
 final class SignInGuard: Sendable {
@@ -49,8 +49,8 @@ final class SignInGuard: Sendable {
         return try outcome.get()
     }
 
-    /// The error for wrong credentials that name no account to guess at: a problem of that code,
-    /// or `TryLater`.
+    /// The error for wrong credentials that name no account whose password somebody could guess: a
+    /// problem of that code, or `TryLater`.
     func refusal(_ code: ProblemCode, from origin: PeerAddress?, now: Date) -> any Error {
         self.refusal(Problem(code), from: origin, now: now)
     }
@@ -82,7 +82,7 @@ final class SignInGuard: Sendable {
         self.counts.record(.wrong, from: origin, now: now)
     }
 
-    /// Logs why a token of the issuer is refused, unless the answer is not 401.
+    /// Logs why a token of the issuer is refused, if the answer is 401.
     func record(_ fault: TokenFault, from origin: PeerAddress?, now: Date) {
         if fault.isLogged { self.counts.record(fault, from: origin, now: now) }
     }

@@ -6,12 +6,12 @@ internal import PushStore
 internal import SocketHTTP
 internal import Synchronization
 
-/// Throttles guessers before the only check of credentials. Credentials in the cache do not come
-/// here.
+/// Throttles guessers before their credentials are checked. Credentials in the cache are not
+/// throttled.
 ///
-/// Its state is in memory only, 20 MB when it is full. Servers that share a store each have their
-/// own, whose time passes more slowly the more servers there are. It holds keyed hashes instead of
-/// names, passwords and addresses, and treats existing and unknown names alike.
+/// Its state is in memory only, 20 MB when it is full. Each server of a shared store has its own
+/// limiter, whose time passes more slowly the more servers there are. A limiter holds keyed hashes
+/// instead of names, passwords and addresses, and treats existing and unknown names alike.
 final class SignInLimiter: Sendable {
     private struct State {
         var failures = SignInFailures()
@@ -115,7 +115,8 @@ final class SignInLimiter: Sendable {
 }
 
 /// A clock that several servers make slower: while each of three admits a third of the attempts,
-/// they together admit as many as one. If the system's clock is set back, it goes on from there.
+/// they together admit as many as one. If the system's clock is set back, this clock continues
+/// from its last time.
 private struct DividedClock {
     private var last: Date?
     private var elapsed: TimeInterval = 0

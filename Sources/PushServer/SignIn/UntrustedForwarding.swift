@@ -4,9 +4,9 @@ internal import Synchronization
 
 /// Counts requests in which an untrusted peer names a client, and logs the first one.
 ///
-/// It is mostly a reverse proxy with another address than the operator thinks, such as `::1`: then
-/// all its users share one address in limits and in the audit. Anybody may send the field, so only
-/// one line is logged.
+/// Such a peer is mostly a reverse proxy with another address than the operator thinks, such as
+/// `::1`. All clients behind it then share one address in limits and in the audit. Anybody may
+/// send the field, so only one line is logged.
 final class UntrustedForwarding: Sendable {
     private let ignored = Atomic<Int>(0)
     private let logger: Logger

@@ -6,8 +6,8 @@ internal import SocketHTTP
 /// The user that a third party has identified for a request: a trusted proxy, or the authority
 /// that has issued the client's certificate.
 ///
-/// RFC 8705 binds tokens to the bytes of a certificate. This binds them to the name, so that a
-/// renewed certificate continues a session.
+/// RFC 8705 binds tokens to the bytes of a certificate. A voucher binds them to the name, so that
+/// a renewed certificate continues a session.
 struct Voucher {
     /// The name from a proxy, which counts for every caller of its requests; `nil` without one.
     private let proxied: String?
@@ -19,8 +19,8 @@ struct Voucher {
     }
 
     /// Throws an `invalid-token` problem for a token that its user may no longer use. Either the
-    /// proxy names another user, or the session began by a certificate or a proxy and none names
-    /// the user now.
+    /// proxy names another user, or the session began by a certificate or a proxy and neither
+    /// names the user now.
     func check(_ caller: Caller) throws(Problem) {
         guard let token = caller.token else { return }
         if let proxied {

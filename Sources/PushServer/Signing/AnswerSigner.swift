@@ -6,8 +6,9 @@ internal import PushAPI
 internal import SocketHTTP
 
 /// Signs answers for clients that ask for it (RFC 9421). The signature covers status, content and
-/// the request's own `MyToken`. If the client asks for these, it also covers the request's method,
-/// path and query, and the caller's account. It has the nonce that the client asks for.
+/// the request's own `MyToken`. If the client asks for it, the signature also covers the request's
+/// method, path and query, and the caller's account. The signature has the nonce that the client
+/// asks for.
 struct AnswerSigner: Sendable {
     /// The value of `Sealpost-Account` if the server does not know the caller.
     private static let nobody = "none"
@@ -17,8 +18,8 @@ struct AnswerSigner: Sendable {
     let now: @Sendable () -> Date
 
     /// Throws an `unsupported-signature` problem if the server cannot make the signature that the
-    /// request's `Accept-Signature` asks for. Called before any work, because that answer would be
-    /// unsigned.
+    /// request's `Accept-Signature` asks for. The server calls this before any work, because the
+    /// answer to such a request stays unsigned.
     @inline(never)
     func check(_ head: RequestHead) throws(Problem) {
         do throws(SignatureFailure) {
@@ -48,7 +49,7 @@ struct AnswerSigner: Sendable {
         let tokens = head.values(.myToken)
         guard
             response.streamingBody == nil, tokens.count == 1,
-            // The server has answered an invalid field with a problem.
+            // An invalid field throws here; the server has answered it with a problem.
             let request = try? SignatureRequest(acceptSignature: head.values(.acceptSignature))
         else { return response }
         let account = request.coverage.coversAccount ? response.fields[.account] ?? Self.nobody : nil

@@ -2,7 +2,7 @@ package import HTTPSignatures
 internal import PushAPI
 package import PushCore
 
-/// The keys that sign answers: the first, unless the client asks for another.
+/// The keys that sign answers. The first one signs, unless the client asks for another.
 ///
 /// The text form is a `KeyText` of the seeds.
 package struct SigningKeySet: NumberedKeys {
@@ -12,7 +12,7 @@ package struct SigningKeySet: NumberedKeys {
         package let key: SigningKey
     }
 
-    /// Has at least one key.
+    /// The keys in their order; there is at least one.
     package let keys: [Numbered]
     /// All public halves as a JSON Web Key Set (RFC 7517, RFC 8037).
     let published: [UInt8]

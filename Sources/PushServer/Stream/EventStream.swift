@@ -7,10 +7,10 @@ internal import SocketHTTP
 
 /// One answer to `GET /api/stream`: the server's side of WHATWG HTML §9.2, server-sent events.
 ///
-/// It ends when the client leaves or the server stops. It also ends if the credentials are no
-/// longer valid or the devices have changed since the start. It checks that at each heartbeat, and
-/// at once when another server has ended credentials of the user. The client then connects again,
-/// and gets the reason if it may not.
+/// The stream ends when the client leaves or the server stops. It also ends if the credentials are
+/// no longer valid or the devices have changed since its start. It checks both at each heartbeat,
+/// and at once when another server has ended credentials of the user. The client then connects
+/// again, and gets the reason if it may not.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller
@@ -27,10 +27,11 @@ struct EventStream: Sendable {
     /// The delay before a client connects again, in milliseconds.
     private static let greeting = Array("retry: 2000\n\n".utf8)
     private static let heartbeat = Array(":\n\n".utf8)
-    /// The delay of a second search for pushes that were parked while the stream opened.
+    /// The delay before a second search for pushes that the delivery set aside while the stream
+    /// opened.
     private static let missedCheckDelay = Duration.seconds(1)
-    /// The number of sent events that a stream keeps, since all devices of a user get the same
-    /// ones.
+    /// The number of sent events that a stream remembers in order to send each once: all devices
+    /// of a user get the same events.
     private static let memory = 100
 
     /// Writes events until the stream ends.
@@ -70,8 +71,8 @@ struct EventStream: Sendable {
     ) async throws {
         var text: [UInt8] = []
         for event in events where !sent.contains(event.id) {
-            // A look has a comment of the same length, so that `Last-Event-ID` stays a
-            // notification.
+            // A look, which only makes the client sync, has a comment in place of the id. So
+            // `Last-Event-ID` stays the id of a notification.
             let name = event.isLook ? ":  " : "id:"
             text.append(contentsOf: "\(name) \(event.id)\ndata: {\"secureId\":\"\(event.id)\"}\n\n".utf8)
             sent.append(event.id)
@@ -109,8 +110,9 @@ struct EventStream: Sendable {
         return devices.map(\.id) == self.devices
     }
 
-    /// Tells the store that this stream is open. The store then makes parked pushes of the devices
-    /// due, and once more those that the last stream may have lost; `false` if the store fails.
+    /// Tells the store that this stream is open. The store then makes due the devices' pushes that
+    /// waited for a stream, and once more those that the last stream may have lost. Returns
+    /// `false` if the store fails.
     private func open() async -> Bool {
         await self.makeDue { store, devices, user, now in
             try await store.streamOpened(for: devices, ofUser: user, after: self.last, now: now)
@@ -140,8 +142,8 @@ struct EventStream: Sendable {
         }
     }
 
-    /// Looks for parked pushes: the delivery may have begun to send one just before the stream
-    /// opened, and parked it just after.
+    /// Searches for pushes that wait for a stream. The delivery may have begun to send one just
+    /// before the stream opened, and set it aside just after.
     private func checkForMissed(_ isOwed: inout Bool) async throws {
         if isOwed { isOwed = await !self.open() }
         guard try await self.reader.isAnythingWaiting(for: self.devices, now: self.handler.now()) else { return }

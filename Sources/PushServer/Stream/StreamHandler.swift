@@ -51,8 +51,8 @@ struct StreamHandler: Handler {
                 "a user may have at most \(StreamHub.maximumPerUser) event streams; close one first"
             )
         }
-        // The stream was not informed of credentials that ended between the check of the caller
-        // and its opening.
+        // The stream was not informed of credentials that ended after the check of the caller and
+        // before the opening of the stream.
         if self.authenticator.receivesEnds { subscription.mailbox.revalidate() }
         let stream = EventStream(
             handler: self,

@@ -26,7 +26,7 @@ package final class APNsDevices: Sendable {
         }
     }
 
-    // A lock: devices are issued from any thread, and each use is short.
+    // A lock protects `state`: devices are issued from any thread, and each use is short.
     private let state = Mutex(State())
 
     package init() {}
@@ -47,7 +47,8 @@ package final class APNsDevices: Sendable {
     /// app.
     func check(_ token: String, in environment: APNsEnvironment, topic: String) throws(APNsRefusal) {
         guard let origin = self.state.withLock({ $0.origin(of: token) }) else { return }
-        // Apple gives the same answer for a token of the other environment and an invented one.
+        // For a token of the other environment, Apple gives the same answer as for an invented
+        // token.
         guard origin.environment == environment else { throw APNsRefusal(.badDeviceToken) }
         guard origin.topic == topic else { throw APNsRefusal(.deviceTokenNotForTopic) }
     }

@@ -29,11 +29,11 @@ package struct APNsRefusal: Error, Hashable {
         case tooManyRequests = "TooManyRequests"
         case topicDisallowed = "TopicDisallowed"
         case unregistered = "Unregistered"
-        /// The payload is not a JSON object. Apple documents no reason for that, so this one is
-        /// the simulator's.
+        /// The payload is not a JSON object. Apple documents no reason for that, so the simulator
+        /// has this one of its own.
         case payloadNotJSON = "SimulatorPayloadNotJSON"
-        /// A member of `aps` has another type than Apple documents; also a reason of the
-        /// simulator.
+        /// A member of `aps` has another type than Apple documents. This is also a reason of the
+        /// simulator's own.
         case payloadInvalid = "SimulatorPayloadInvalid"
     }
 

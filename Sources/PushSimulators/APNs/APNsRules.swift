@@ -7,8 +7,8 @@ package import Foundation
 /// payload must be a JSON object; an alert or a background push must have the payload of its type;
 /// the members of `aps` must have their types. Apple may silently drop members with other types.
 package struct APNsRules: Sendable {
-    /// Returns the time at which a provider token was issued, or throws if it is not the known
-    /// provider's.
+    /// Returns the time at which a provider token was issued. Throws if the token is not signed by
+    /// the provider that the simulator knows.
     package typealias TokenCheck = @Sendable (String) throws(APNsRefusal) -> Date
 
     /// The app's bundle identifier.
@@ -52,7 +52,7 @@ package struct APNsRules: Sendable {
             throw APNsRefusal(.badCollapseID)
         }
         try Self.checkPayload(request.body, of: type)
-        // PushKit gives an app other tokens than those for alerts.
+        // PushKit gives an app tokens of its own, which are not those for alerts.
         try self.devices.check(device, in: self.environment, topic: self.topic + (type.topicSuffix ?? ""))
         if let date = self.expired[device] { throw APNsRefusal(.expiredToken, retiredAt: date) }
         if let date = self.retired[device] { throw APNsRefusal(.unregistered, retiredAt: date) }

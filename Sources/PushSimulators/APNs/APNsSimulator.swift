@@ -8,8 +8,8 @@ internal import Synchronization
 /// apns.retire("abcd", at: Date())       // answers 410 Unregistered from now on
 /// apns.pushes.answerNext(status: 503, body: #"{"reason":"ServiceUnavailable"}"#)
 /// ```
-/// As Apple does, it allows a connection one request at a time until the first one with a good
-/// provider token, and a new token every twenty minutes.
+/// As Apple does, it allows a connection one request at a time until a request had a good provider
+/// token. A connection may use a new token every twenty minutes.
 package final class APNsSimulator: PushSimulator {
     /// The credentials of the sender.
     package struct Credentials: Sendable {
@@ -32,7 +32,7 @@ package final class APNsSimulator: PushSimulator {
 
     /// The key of the credentials.
     package let key: SigningKey
-    // A lock: `retire` may be called from any thread, and each read is short.
+    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<APNsRules>
     private let tokenUpdates = ProviderTokenUpdates()
     private let pace = RateLimit(window: 1)
@@ -104,12 +104,12 @@ package final class APNsSimulator: PushSimulator {
     /// The port on 127.0.0.1.
     package var port: UInt16 { self.server.port }
 
-    /// Answers 410 with that time for this device token from now on.
+    /// Answers 410 with the time `date` for this device token from now on.
     package func retire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.retired[deviceToken.lowercased()] = date }
     }
 
-    /// Answers 410 ExpiredToken with that time for this device token from now on.
+    /// Answers 410 ExpiredToken with the time `date` for this device token from now on.
     package func expire(_ deviceToken: String, at date: Date) {
         self.rules.withLock { $0.expired[deviceToken.lowercased()] = date }
     }
@@ -144,7 +144,8 @@ package final class APNsSimulator: PushSimulator {
             return .accepted(response)
         } catch {
             var response = SimulatedResponse(status: error.status, headers: [id], body: Array(error.json.utf8))
-            // The token is checked before the causes of all other statuses.
+            // APNs checks the provider token before it refuses with any other status. So these
+            // statuses authenticate the client, too.
             response.provesClient = ![403, 404, 405].contains(error.status)
             return .refused(response, reason: error.reason.rawValue)
         }

@@ -14,7 +14,7 @@ final class ProviderTokenUpdates: Sendable {
     /// The number of cached connections; beyond it all are evicted.
     private static let limit = 10_000
 
-    // A lock: each use is short.
+    // A lock protects `uses`; each use is short.
     private let uses = Mutex<[Int: Use]>([:])
 
     /// Throws `TooManyProviderTokenUpdates` if the connection has used another token for less than

@@ -11,7 +11,7 @@ package final class ProviderTokenVerifier: Sendable {
     private let key: SigningKey
     private let keyID: String
     private let teamID: String
-    /// Verified tokens with their time: a provider repeats one for most of an hour, and a check
+    /// Verified tokens with their time. A sender repeats a token for most of an hour, and a check
     /// costs more than the rest of a request. A lock protects it, because the thread of each
     /// connection uses it.
     private let known = Mutex<[String: Date]>([:])

@@ -29,7 +29,7 @@ package final class FCMSimulator: PushSimulator {
     package let verifier: AssertionVerifier
     /// The pool whose subject tokens are exchanged.
     package let pool: WorkloadIdentityPool
-    // A lock: `retire` may be called from any thread, and each read is short.
+    // A lock protects `rules`: `retire` may be called from any thread, and each read is short.
     private let rules: Mutex<FCMRules>
     private let accessTokens = AccessTokens()
     private let federated = FederatedTokens()
@@ -124,8 +124,8 @@ package final class FCMSimulator: PushSimulator {
         self.rules.withLock { _ = $0.apple.insert(device) }
     }
 
-    /// Sets whether the project has a key with which FCM may send to Apple devices; without one it
-    /// answers 401 THIRD_PARTY_AUTH_ERROR.
+    /// Sets whether the project has a key with which FCM may send to Apple devices. Without such a
+    /// key, FCM answers 401 THIRD_PARTY_AUTH_ERROR.
     package func setAppleKey(_ hasKey: Bool) {
         self.rules.withLock { $0.hasAppleKey = hasKey }
     }
@@ -264,8 +264,8 @@ private struct AccessTokenAnswer: Encodable {
     }
 }
 
-/// The fields of a service account's file that a sender reads, and those that make it look like
-/// Google's.
+/// The fields of a service account's file that a sender reads, and the fields that make it look
+/// like Google's.
 private struct ServiceAccount: Encodable {
     let type = "service_account"
     let projectID: String

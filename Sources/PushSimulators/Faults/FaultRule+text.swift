@@ -13,7 +13,7 @@ extension FaultRule {
     ///
     /// Throws `FaultSyntaxError`, which names the wrong word.
     package init(_ text: String) throws(FaultSyntaxError) {
-        // A space must follow: the channel of a device contains colons as well.
+        // A space must follow the colon: the channel of a device contains colons as well.
         guard let colon = text.firstRange(of: ": ") else {
             throw FaultSyntaxError("\"\(text)\": a rule is conditions, a colon, a blank and a fault")
         }

@@ -14,7 +14,8 @@ package struct FaultRule: Sendable, Hashable {
         case every(Int)
         /// With this probability, from 0 to 1; the same seed gives the same choices.
         case chance(Double, seed: UInt64 = 1)
-        /// The first n that meet the other conditions; never afterwards.
+        /// The first n requests or connections that meet the other conditions, and none
+        /// afterwards.
         case next(Int)
         /// Requests for this device: its token, or the path of its channel, or a part of either.
         case device(String)

@@ -9,7 +9,7 @@ final class FaultScript: Sendable {
         var setAt: Date
     }
 
-    // A lock: rules may be set from any thread, and each use is short.
+    // A lock protects `state`: rules may be set from any thread, and each use is short.
     private let state: Mutex<State>
     private let now: @Sendable () -> Date
 
@@ -33,7 +33,8 @@ final class FaultScript: Sendable {
         self.first { $0.isOfConnection ? "" : nil }
     }
 
-    /// `device` returns `nil` for a fault of the other kind, whose rule is then skipped.
+    /// `device` returns `nil` for a fault of the wrong kind (of a request or of a connection); its
+    /// rule is then skipped.
     private func first(_ device: (Fault) -> String?) -> Fault? {
         self.state.withLock { state in
             guard !state.rules.isEmpty else { return nil }
@@ -75,7 +76,8 @@ private struct RunningRule {
             return false
         }
         for case .chance(let probability, _) in self.rule.conditions {
-            // Drawn for each candidate, so that the sequence depends on the seed alone.
+            // A number is drawn for each candidate, so that the sequence depends on the seed
+            // alone.
             if Double.random(in: 0..<1, using: &self.random) >= probability { return false }
         }
         for case .next(let number) in self.rule.conditions where self.hits >= number { return false }
@@ -84,7 +86,7 @@ private struct RunningRule {
     }
 }
 
-/// SplitMix64: the same numbers for the same seed on every machine.
+/// The generator SplitMix64, which gives the same numbers for the same seed on every machine.
 private struct SeededGenerator: RandomNumberGenerator {
     private var state: UInt64
 

@@ -9,7 +9,7 @@ final class FederatedTokens: Sendable {
 
     private let wide = AccessTokens()
     private let narrow = AccessTokens()
-    // A lock: tests set it from any thread.
+    // A lock protects `isSender`: tests set it from any thread.
     private let isSender = Mutex(false)
 
     /// Whether the identity itself may send.
@@ -28,7 +28,7 @@ final class FederatedTokens: Sendable {
         self.mayImpersonate(authorization, now: now) || self.narrow.authorize(authorization, now: now)
     }
 
-    /// Whether the token's scope allows it to ask for the token of a service account.
+    /// Whether the token's scope allows its holder to request a token of a service account.
     func mayImpersonate(_ authorization: String?, now: Date) -> Bool {
         self.wide.authorize(authorization, now: now)
     }

@@ -36,7 +36,7 @@ enum MetadataRules {
 
     /// The refusal of a request; `nil` if it asks for a token correctly.
     static func refusal(of request: SimulatedRequest) -> Judgement? {
-        // Both rules keep web pages and proxies from asking.
+        // Both conditions keep web pages and proxies from requesting a token.
         guard request.header("metadata-flavor") == "Google", request.header("x-forwarded-for") == nil else {
             return self.refusal(status: 403, "Missing Metadata-Flavor:Google header.")
         }

@@ -41,8 +41,8 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
     /// Serves until the client has gone, breaks the protocol or is idle for too long, or the task
     /// is cancelled.
     ///
-    /// Then it answers the requests in progress, as far as the socket takes the bytes at once, and
-    /// GOAWAY names the last one.
+    /// At the end it answers the requests in progress, as far as the socket takes the bytes at
+    /// once. GOAWAY names the last of these requests.
     func serve() async {
         await withDiscardingTaskGroup { group in
             await self.readRequests { arrival in
@@ -108,7 +108,7 @@ final class HTTP2Connection<Stream: ByteStream & SendableMetatype>: @unchecked S
         guard !self.isFlushing else { return }
         self.isFlushing = true
         defer { self.isFlushing = false }
-        // All tasks that are ready now send their answers in one write.
+        // Yields, so that all tasks that are ready now send their answers in one write.
         await Task.yield()
         do {
             while true {

@@ -40,8 +40,8 @@ final class HTTP2Session {
     private let provenStreamLimit: Int
     private var clientIsProven = false
 
-    /// Starts the server's side. The limits are for the concurrent requests of the client; the
-    /// second one holds after an answer has authenticated it.
+    /// Starts the server's side. The limits are for the concurrent requests of the client.
+    /// `provenStreamLimit` holds once an answer has authenticated the client.
     init(streamLimit: Int, provenStreamLimit: Int, allowsBodies: Bool = true) throws(Failure) {
         self.streamLimit = streamLimit
         self.provenStreamLimit = provenStreamLimit
@@ -109,8 +109,8 @@ final class HTTP2Session {
         nghttp2_submit_rst_stream(self.session, flags, stream, NGHTTP2_REFUSED_STREAM.rawValue)
     }
 
-    /// Announces that no stream after `last` gets an answer; without `last`, no stream after those
-    /// received so far.
+    /// Announces that no stream after `last` gets an answer. Without `last`, all streams received
+    /// so far still get one.
     func goAway(after last: Int32? = nil, reason: String? = nil) {
         let debugData = Array((reason.map { #"{"reason":"\#($0)"}"# } ?? "").utf8)
         nghttp2_submit_goaway(

@@ -74,7 +74,8 @@ final class SimulatorServer: Sendable {
     }
 
     private func serveConnection(_ number: Int32, on loop: EventLoop, handler: @escaping Handler) async {
-        // Out of descriptors: this one connection is lost, and its client sees it closed.
+        // If the process has no free descriptor, only this connection is lost, and its client sees
+        // it closed.
         guard let descriptor = try? Descriptor(number, on: loop) else { return }
         defer { descriptor.close() }
         let connection = SimulatedConnection(

@@ -9,7 +9,7 @@ final class AccessTokens: Sendable {
         var needlessCount = 0
     }
 
-    // A lock: tests may revoke from any thread, and each use is short.
+    // A lock protects `state`: tests may revoke from any thread, and each use is short.
     private let state = Mutex(State())
     /// A sender uses a token for a long time; when this many are stored, all are dropped.
     private static let limit = 10_000

@@ -28,7 +28,7 @@ package final class WNSSimulator: PushSimulator {
     /// The requests to the token endpoint, and the test's queued answers to them.
     package let tokenRequests: PushLog
 
-    // A lock: channels may be made from any thread, and each read is short.
+    // A lock protects `rules`: channels may be made from any thread, and each read is short.
     private let rules = Mutex(WNSRules())
     private let accessTokens = AccessTokens()
     private let now: @Sendable () -> Date
@@ -148,7 +148,7 @@ package final class WNSSimulator: PushSimulator {
         let end = now.addingTimeInterval(Double(Self.tokenLife))
         return .accepted(
             .json(
-                // Strings instead of numbers, as in Microsoft's sample.
+                // The values are strings instead of numbers, as in Microsoft's sample.
                 [
                     "token_type": "Bearer",
                     "expires_in": String(Self.tokenLife),

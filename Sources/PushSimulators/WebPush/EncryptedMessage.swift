@@ -33,7 +33,7 @@ struct EncryptedMessage {
         let contentKey = HMACSHA256.code(key: prk, Array("Content-Encoding: aes128gcm\0\u{1}".utf8))
         let nonce = HMACSHA256.code(key: prk, Array("Content-Encoding: nonce\0\u{1}".utf8))
         guard let padded = self.decrypt(Array(contentKey[..<16]), Array(nonce[..<12])) else { return nil }
-        // The last byte that is not padding marks the last record.
+        // The last byte that is not padding must be 2, which marks the last record.
         guard let end = padded.lastIndex(where: { $0 != 0 }), padded[end] == 2 else { return nil }
         return Array(padded[..<end])
     }

@@ -27,7 +27,7 @@ package final class WebPushSimulator: PushSimulator {
     /// The received pushes, and the queued answers of the test.
     package let pushes: PushLog
 
-    // A lock: subscriptions may be made from any thread, and each read is short.
+    // A lock protects `rules`: subscriptions may be made from any thread, and each read is short.
     private let rules: Mutex<WebPushRules>
     private let now: @Sendable () -> Date
     private let server: SimulatorServer

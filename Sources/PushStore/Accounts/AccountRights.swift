@@ -18,8 +18,9 @@ package struct AccountRights: Sendable, Hashable {
     /// Whether a change gives the account a right of another role or another app; `nil` leaves a
     /// property as it is.
     ///
-    /// Sessions and codes end then: a token on an old phone must not gain rights that it did not
-    /// have when it was issued. Administrators have all apps.
+    /// Such a change ends the user's sessions and enrolment codes. A token on an old phone must
+    /// not gain rights that it did not have when it was issued. Administrators have all apps, so a
+    /// new app gives them no right.
     package func gains(_ role: Role?, _ apps: Set<AppName>?) -> Bool {
         let isNewApp = apps.map { !$0.isSubset(of: self.apps) } ?? false
         return role.map { !self.role.includes($0) } ?? false || isNewApp && self.role != .admin

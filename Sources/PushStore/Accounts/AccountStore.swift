@@ -10,14 +10,15 @@ package protocol AccountReader: Sendable {
     /// meanwhile.
     func password(of user: User) async throws(StoreError) -> PasswordHash?
 
-    /// The issuer's user who owns the account; `nil` if no token has opened it yet.
+    /// The user at the token issuer who owns the account; `nil` if no issued token has signed in
+    /// to the account yet.
     func issuedAccount(of user: User) async throws(StoreError) -> IssuedAccount?
 
-    /// The hash of some user; a number selects the same user as long as that user stays as it is.
-    /// `nil` without users.
+    /// The password hash of the user that `number` selects; `nil` if there are no users. A number
+    /// keeps selecting the same user until that user is changed or deleted.
     ///
-    /// Over all numbers, the costs of the hashes are therefore distributed as over all users. When
-    /// a user is added, only the numbers that now select it change their user.
+    /// So the costs of the selected hashes are distributed over the numbers as over the users.
+    /// When a user is added, only the numbers that now select this user change.
     func password(chosenBy number: UInt64) async throws(StoreError) -> PasswordHash?
 
     /// Whether there is any user, also one whose row cannot be read.
@@ -26,7 +27,7 @@ package protocol AccountReader: Sendable {
     /// Users in a fixed order that is not alphabetical; at most `limit` after `last`.
     func users(after last: Username?, limit: Int) async throws(StoreError) -> [UserEntry]
 
-    /// The user of that name as lists show it.
+    /// The user of that name, with the properties that lists show.
     func userEntry(named name: Username) async throws(StoreError) -> UserEntry?
 
     /// The tags given to the user of that name, sorted; `nil` if there is no such user.
@@ -46,10 +47,11 @@ extension AccountReader {
 ///
 /// A change on behalf of a caller is recorded in the audit, in the same transaction.
 package protocol AccountStore: Sendable {
-    /// `nil`: no other server ends credentials.
+    /// The lease under which this server trusts cached credentials; `nil` if no other server can
+    /// end credentials.
     var lease: CredentialLease? { get }
 
-    /// Adds a user of these apps; `false` if there is one of that name.
+    /// Adds a user of these apps; `false` if the name is taken.
     func addUser(
         _ name: Username,
         role: Role,
@@ -63,11 +65,12 @@ package protocol AccountStore: Sendable {
     /// require end-to-end encryption from the next post on.
     ///
     /// A new password ends the user's sessions and retires the devices that were last registered
-    /// with one. For each app that the user leaves, its devices are retired and its claims
-    /// deleted. A higher role or another app also ends the sessions, but their devices stay.
+    /// with a session. In each app that the user leaves, the user's devices are retired and the
+    /// user's claims to handles deleted. A higher role or another app also ends the sessions, but
+    /// the devices stay registered.
     ///
-    /// If the account belongs to another owner than the issued token, or has accepted a newer
-    /// token meanwhile, nothing changes and the answer is `.missing`.
+    /// If the change contains another owner's token, or the account has accepted a newer token
+    /// meanwhile, nothing changes and the answer is `.missing`.
     func changeUser(
         _ name: Username,
         _ change: AccountChange,
@@ -75,8 +78,8 @@ package protocol AccountStore: Sendable {
         now: Date
     ) async throws -> UserChange
 
-    /// Replaces the tags given to a user; `false` if there is no such user, or if its rights are
-    /// not `rights`, unless that is `nil`.
+    /// Replaces the tags given to a user. Returns `false` if there is no such user, or if `rights`
+    /// is not `nil` and differs from the user's rights.
     ///
     /// A tag counts for notifications that are stored afterwards. The record's detail becomes a
     /// text about the added and removed tags.
@@ -87,8 +90,7 @@ package protocol AccountStore: Sendable {
         by record: AuditRecord?
     ) async throws -> Bool
 
-    /// Deletes a user with all tokens and devices, and with its part in the notifications that it
-    /// received.
+    /// Deletes a user with all tokens and devices, and with its recipient rows of notifications.
     func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange
 
     /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no
@@ -98,7 +100,8 @@ package protocol AccountStore: Sendable {
     /// Changes the password of a user who has presented the old one; `false` if the password was
     /// changed, or the user deleted, meanwhile.
     ///
-    /// It ends the user's sessions and retires the devices that were last registered with one.
+    /// The change ends the user's sessions and retires the devices that were last registered with
+    /// a session.
     func changePassword(
         of user: User,
         to password: PasswordHash,

@@ -1,11 +1,11 @@
 package import PushCore
 internal import Synchronization
 
-/// The lease under which this server trusts cached credentials, where other servers may end them.
+/// The lease under which this server trusts cached credentials while other servers can end them.
 ///
-/// Before another server answers a request that ended a credential, this server has learnt of the
-/// end, or its lease has expired. Code that caches credentials, or continues work begun with them,
-/// must check the lease first. Any thread may use it.
+/// Before another server answers a request that ended a credential, this server has learnt of
+/// that, or this lease has expired. Code that caches credentials, or continues work begun with
+/// them, must check the lease first. Any thread may use it.
 package final class CredentialLease: Sendable {
     /// Credentials that are no longer valid, or whose rights have changed.
     package enum End: Sendable, Hashable {
@@ -17,7 +17,8 @@ package final class CredentialLease: Sendable {
         case token(Fingerprint, user: Int64)
     }
 
-    /// An unbroken time in which this server has learnt of all ends in time.
+    /// A period during which the lease never expired, so this server has learnt of each ended
+    /// credential in time.
     package struct Term: Sendable, Hashable {
         fileprivate let number: Int
     }
@@ -51,7 +52,7 @@ package final class CredentialLease: Sendable {
         return self.state.withLock { !$0.isEnded && now < $0.goodUntil ? $0.term : nil }
     }
 
-    /// Whether the term still runs, without a gap.
+    /// Whether the lease has not expired since the term began.
     package func holds(_ term: Term) -> Bool { term == self.term }
 
     /// Throws `unavailable` if the term no longer runs.
@@ -61,19 +62,19 @@ package final class CredentialLease: Sendable {
         }
     }
 
-    /// Calls `body` with all credentials that end from now on, on this server too.
+    /// Adds a listener that gets all credentials that end from now on, whichever server ends them.
     package func onEnd(_ body: @escaping @Sendable ([End]) -> Void) {
         self.state.withLock { $0.listeners.append(body) }
     }
 
-    /// Calls all listeners, and returns when they have applied the ends.
+    /// Passes ended credentials to all listeners, and returns when the listeners have finished.
     package func record(_ ends: [End]) {
         guard !ends.isEmpty else { return }
         for listener in self.state.withLock({ $0.listeners }) { listener(ends) }
     }
 
-    /// Extends the lease, after the listeners have received all ends. After a gap another term
-    /// begins.
+    /// Extends the lease; call it after the listeners have received all ended credentials. If the
+    /// lease had expired, a new term begins.
     package func extend(until end: ContinuousClock.Instant) {
         let now = self.now()
         self.state.withLock { state in

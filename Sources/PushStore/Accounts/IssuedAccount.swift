@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// The rights that a token of an issuer gives; `nil` where its claims leave the rights to the
-/// account.
+/// The rights that a token of an issuer gives. A property is `nil` if the token's claims do not
+/// set it, so that the account's own value counts.
 package struct IssuedRights: Sendable, Hashable {
     package let role: Role?
     package let apps: Set<AppName>?
@@ -13,20 +13,20 @@ package struct IssuedRights: Sendable, Hashable {
         (self.role, self.apps, self.scopes) = (role, apps, scopes)
     }
 
-    /// Whether the other rights include all of these.
+    /// Whether `others` include all of these rights.
     package func isWithin(_ others: IssuedRights, of user: User) -> Bool {
         let (role, most) = (self.role ?? user.role, others.role ?? user.role)
         return most.includes(role) && (self.apps ?? user.apps).isSubset(of: others.apps ?? user.apps)
             && self.scopes(as: role).isSubset(of: others.scopes(as: most))
     }
 
-    /// The scopes within a role.
+    /// The scopes that the token gives within a role.
     package func scopes(as role: Role) -> Scopes {
         self.scopes?.intersection(role.scopes) ?? role.usualScopes
     }
 }
 
-/// The issuer's user who owns an account, and the newest token that gave it rights.
+/// The user at the issuer who owns an account, and the newest token that gave the account rights.
 package struct IssuedAccount: Sendable, Hashable {
     /// A keyed hash of issuer and subject, of 16 bytes.
     package let owner: Data
@@ -55,7 +55,7 @@ package struct IssuedAccount: Sendable, Hashable {
     }
 
     /// The column with the apps. Unlike the account's own column, it names the default app, since
-    /// null has another meaning.
+    /// null means that the token does not set the apps.
     package var storedApps: String? {
         self.rights.apps?.sorted().map(\.description).joined(separator: " ")
     }
@@ -63,17 +63,17 @@ package struct IssuedAccount: Sendable, Hashable {
 
 /// A verified token of an issuer, for an account.
 package struct IssuedToken: Sendable, Hashable {
-    /// The account after it has accepted the token.
+    /// The owner, time and rights that the account has after it has accepted the token.
     package let account: IssuedAccount
-    /// The hashes of the same subject at the issuer's former names.
+    /// The owner hashes that the same subject has under the issuer's former names.
     package let formerOwners: Set<Data>
 
     package init(_ account: IssuedAccount, formerOwners: Set<Data> = []) {
         (self.account, self.formerOwners) = (account, formerOwners)
     }
 
-    /// Whether the token is of the user who owns the account. The first user becomes the owner of
-    /// an account without one.
+    /// Whether the token is of the user who owns the account. Also `true` for an account without
+    /// an owner, since the first user becomes its owner.
     package func isOfOwner(of stored: IssuedAccount?) -> Bool {
         stored.map { $0.owner == self.account.owner || self.formerOwners.contains($0.owner) } ?? true
     }

@@ -23,7 +23,7 @@ package struct NewToken: Sendable {
         (self.scopes, self.createdAt, self.expiresAt) = (scopes.description, now, expiresAt)
     }
 
-    /// A code for enrolment, which ends as a session does.
+    /// A code for enrolment, which ends whenever the user's sessions end.
     package init(codeFor user: User, scopes: Scopes, now: Date, expiresAt: Date) {
         (self.user, self.isSession, self.isVouched) = (user.id, true, false)
         (self.scopes, self.createdAt, self.expiresAt) = (Enrolment.mark + scopes.description, now, expiresAt)

@@ -60,8 +60,8 @@ extension StoredAccount {
     /// user not disabled meanwhile.
     package func admits(_ user: User) -> Bool { !self.isDisabled && self.passwordNumber == user.passwordNumber }
 
-    /// Whether a code may be stored for a user who has signed in. Its session has the rights of
-    /// that moment.
+    /// Whether an enrolment code may be stored for a user who has signed in. The user's rights
+    /// must not have changed since, because the code's session gets them.
     package func admitsCode(for user: User) -> Bool { self.admits(user) && self.rights == user.rights }
 
     /// The tags given to the user, sorted.

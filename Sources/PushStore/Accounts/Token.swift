@@ -29,7 +29,7 @@ package struct NewSession: Sendable {
     package static let maximumCount = 100
 
     package let token: BearerToken
-    /// The user's oldest sessions, which ended to make room for it.
+    /// The user's oldest sessions, which ended because the user had too many.
     package let ended: [Fingerprint]
 
     package init(token: BearerToken, ended: [Fingerprint]) {

@@ -1,7 +1,8 @@
 internal import Foundation
 package import PushCore
 
-/// The columns of a token that queries select after `UserColumn`; they call its table `t`.
+/// The columns of a token that queries select after `UserColumn`; the queries call the token's
+/// table `t`.
 package enum TokenColumn: Int32, SelectedColumn {
     case prefix = 6
     case isSession, scopes, createdAt, expiresAt, usedAt, isVouched, mac
@@ -23,8 +24,8 @@ package enum TokenColumn: Int32, SelectedColumn {
 }
 
 extension TokenGrant {
-    /// The user and the grant of a token that is used. Throws `StoreError.damaged` if the store
-    /// did not write the row.
+    /// The user and the grant of a token that a request presents. Throws `StoreError.damaged` if
+    /// the store did not write the row.
     package static func used<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         _ token: Fingerprint,
@@ -47,7 +48,8 @@ extension TokenGrant {
 }
 
 extension TokenEntry: StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let prefix = TokenPrefix(try row.text(TokenColumn.prefix)) else { return nil }
         self.init(

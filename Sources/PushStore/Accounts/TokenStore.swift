@@ -10,7 +10,7 @@ package protocol TokenReader: Sendable {
         now: Date
     ) async throws(StoreError) -> (user: User, grant: TokenGrant)?
 
-    /// Whether the code for enrolment exists, has not expired, and is of a user who is not
+    /// Whether the code for enrolment exists, has not expired, and belongs to a user who is not
     /// disabled.
     func hasEnrolment(_ code: Fingerprint, now: Date) async throws(StoreError) -> Bool
 
@@ -53,7 +53,7 @@ package protocol TokenStore: Sendable {
     /// if the password, the role or the apps were changed, or the user disabled or deleted,
     /// meanwhile.
     ///
-    /// A code ends as a session does. No list shows codes.
+    /// A code ends whenever the user's sessions end. No list shows codes.
     func addEnrolment(
         _ code: Fingerprint,
         for user: User,
@@ -75,8 +75,8 @@ package protocol TokenStore: Sendable {
         by record: @escaping @Sendable (Username, Scopes) -> AuditRecord
     ) async throws -> Enrolment?
 
-    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none. With
-    /// a session's token, the devices that were last registered with it are retired.
+    /// Revokes the token of that prefix, and returns its fingerprint; `nil` if there is none. If
+    /// the token is a session's, the devices that were last registered with it are retired.
     func revokeToken(_ prefix: TokenPrefix, by record: AuditRecord?, now: Date) async throws -> Fingerprint?
 
     /// Deletes tokens that have expired; returns how many, at most `limit`. Their devices stay.

@@ -2,14 +2,14 @@ package import Foundation
 package import PushCore
 internal import Synchronization
 
-/// The times at which tokens were last used, until they are written. A crash loses them, since
-/// nobody relies on the minute.
+/// The times at which tokens were last used, kept in memory until a store writes them. A crash may
+/// lose them: nobody relies on the exact minute.
 ///
 /// A lock protects them, since every event loop adds uses; each token is added only once in some
 /// minutes.
 package final class TokenUses: Sendable {
-    /// The largest number of tokens. Above it a use is not recorded, but a use some minutes later
-    /// will be.
+    /// The largest number of tokens whose uses wait. Above it, the use of a further token is not
+    /// recorded; its next use, some minutes later, may be.
     private static let limit = 100_000
 
     package typealias Use = (token: TokenPrefix, at: Date)
@@ -45,8 +45,8 @@ package final class TokenUses: Sendable {
         }
     }
 
-    /// Adds uses again that could not be written; a use that was added meanwhile is later, and
-    /// stays.
+    /// Adds uses that could not be written. If a newer use of the same token was added meanwhile,
+    /// the newer one stays.
     package func giveBack(_ taken: [Use]) {
         self.uses.withLock { uses in
             for use in taken where uses[use.token] == nil { uses[use.token] = use.at }

@@ -46,9 +46,9 @@ extension User {
 
     /// Whether the user may read and set the tags of another user, and enrol its devices.
     ///
-    /// Tags and sessions are the account's and open all of its apps. So a publisher must have all
-    /// of these apps. It manages the role `device` only: no administrators and no publishers,
-    /// itself included.
+    /// Tags and sessions belong to the whole account and give access to all of its apps. So a
+    /// publisher must belong to all of these apps. A publisher manages only users with the role
+    /// `device`, and so not itself.
     package func mayManage(_ other: User) -> Bool {
         self.role == .admin || other.role == .device && other.apps.isSubset(of: self.apps)
     }
@@ -70,8 +70,8 @@ package struct UserEntry: Sendable, Hashable {
     package let tags: [Tag]
     /// When a provider last accepted a push to one of the user's `countedForPush` newest devices.
     package let pushedAt: Date?
-    /// When the user last fetched one of the notifications that `DeviceEntry.fetchedAt` counts,
-    /// too.
+    /// When the user last fetched one of the latest notifications in its list, as in
+    /// `DeviceEntry.fetchedAt`.
     package let fetchedAt: Date?
 
     /// The number of devices that a list examines for each user, since a user may have any number.

@@ -18,7 +18,8 @@ package enum UserColumn: Int32, SelectedColumn {
 }
 
 extension User {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let role = Role(rawValue: try row.text(UserColumn.role)) else { return nil }
         let id = try row.integer(UserColumn.id)
@@ -66,7 +67,8 @@ package enum ListedUserColumn: Int32, SelectedColumn {
 }
 
 extension UserEntry: StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let user = try User(row, sealing) else { return nil }
         self.init(

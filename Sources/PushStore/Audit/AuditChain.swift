@@ -4,9 +4,9 @@ package import PushCore
 
 /// Makes and checks the entries of the audit.
 ///
-/// An entry is encrypted text. Each has a keyed hash over itself and the hash before it, its link.
-/// A changed entry, or one removed from the middle, breaks the chain, which cannot be repaired
-/// without the key.
+/// An entry is encrypted text with a link: a keyed hash over the entry and the link of the entry
+/// before it. A changed entry, or one removed from the middle, breaks the chain, which cannot be
+/// repaired without the key.
 package struct AuditChain: Sendable {
     private static let separator: Character = "\t"
 
@@ -74,7 +74,8 @@ package struct AuditChain: Sendable {
         }
     }
 
-    /// A keyed hash over the link that the first remaining entry is chained to.
+    /// A keyed hash over the link of the last deleted entry, which the first remaining entry's
+    /// link covers.
     package func mac(ofStart link: AuditLink) -> Data {
         self.code(link.code, number: link.number, at: 0, text: Data("start".utf8))
     }
@@ -86,8 +87,8 @@ package struct AuditChain: Sendable {
 
     // MARK: - Private
 
-    /// No field has a separator: names, ids and addresses have none, and the server writes the
-    /// details.
+    /// The fields of a record, joined by separators. No field contains a separator: names, ids and
+    /// addresses have none, and the server writes the details.
     private func text(of record: AuditRecord) -> String {
         let actor = record.actor
         let fields = [
@@ -108,16 +109,16 @@ package struct AuditChain: Sendable {
     }
 }
 
-/// A record as the text of its entry, made before the transaction.
+/// The text of an audit entry, made from its record before the transaction.
 package struct AuditDraft: Sendable {
     package let at: Int64
     package let text: Data
 }
 
-/// An entry that the next one is chained to.
+/// The number and the keyed hash of an entry; the hash of the next entry covers them.
 package struct AuditLink: Sendable, Hashable {
     package let number: Int64
-    /// The keyed hash over the entry and the link before it; empty before the first.
+    /// The keyed hash over the entry and the link before it; empty before the first entry.
     package let code: Data
 
     package init(number: Int64, code: Data) {

@@ -3,7 +3,8 @@ package import PushCore
 
 /// An entry of the audit, in clear.
 package struct AuditEntry: Sendable, Hashable {
-    /// Counted from 1 without gaps; within each chain, if each writer has its own chain.
+    /// Counted from 1 without gaps. If each writer has its own hash chain, each chain counts from
+    /// 1.
     package let number: Int64
     package let at: Date
     package let action: String
@@ -41,8 +42,8 @@ package struct AuditEntry: Sendable, Hashable {
 
 /// A place where the audit was changed.
 package struct AuditFault: Sendable, Hashable {
-    /// The entry that was changed or moved, or follows a missing one; 0 if the start of the chain
-    /// was changed.
+    /// The entry that was changed or moved, or follows a missing one; 0 if the start of the
+    /// audit's hash chain was changed.
     package let number: Int64
 
     package init(number: Int64) {
@@ -58,8 +59,8 @@ package protocol AuditReader: Sendable {
     /// Entries before `number`, newest first; at most `limit`.
     func auditEntries(before number: Int64?, limit: Int) async throws(StoreError) -> [AuditEntry]
 
-    /// The number of the newest entry, or the count of all entries ever written if each writer has
-    /// its own numbers; 0 if there is none.
+    /// The number of the newest entry; if each writer has its own numbers, the count of all
+    /// entries ever written. It is 0 if no entry was written.
     func lastAuditNumber() async throws(StoreError) -> Int64
 
     /// The first place where the audit was changed; `nil` if there is none. Reads the whole audit.

@@ -8,11 +8,11 @@ package struct AccountChange: Sendable, Hashable {
     package var password: PasswordHash?
     package var isDisabled: Bool?
     package var requiresEncryption: Bool?
-    /// Makes the account belong to the owner of that token, too.
+    /// Also makes the owner of this token the owner of the account.
     package var issued: IssuedToken?
 
-    /// Whether the user is no enabled administrator afterwards. The store then reads whether the
-    /// user is the last one.
+    /// Whether the change takes the status of an enabled administrator away. The store then reads
+    /// whether the user is the last enabled administrator.
     package var isLosing: Bool { self.role.map { $0 != .admin } ?? false || self.isDisabled == true }
 
     package func decide(_ account: StoredAccount?, isLastAdministrator: Bool) -> AccountStep {
@@ -22,7 +22,7 @@ package struct AccountChange: Sendable, Hashable {
             guard issued.isOfOwner(of: account.issued), !issued.isOlder(than: account.issued) else {
                 return .end(.missing)
             }
-            // A newer token with the same rights as the last one ends nothing.
+            // A newer token with the same rights as the last one ends no session.
             isNews =
                 self.role != nil || self.apps != nil || self.password != nil || self.isDisabled != nil
                 || account.issued?.rights != issued.account.rights
@@ -59,7 +59,8 @@ package enum AccountStep: Sendable, Hashable {
 package struct AccountPlan: Sendable, Hashable {
     package let user: Int64
     package let change: AccountChange
-    /// Whether more than the issued token is written, so that cached credentials are evicted.
+    /// Whether the change writes more than the issued token; if so, cached credentials are
+    /// evicted.
     package let isNews: Bool
     package let endsSessions: Bool
     /// Whether the devices that were last registered with an ended session are retired.

@@ -1,7 +1,7 @@
 internal import Foundation
 package import PushCore
 
-/// The end of several devices of a user, in a store's transaction.
+/// The devices and claims of a user that end in one transaction of a store.
 package struct DeviceEnds: Sendable, Hashable {
     /// Devices that are retired for one reason.
     package struct Group: Sendable, Hashable {
@@ -10,8 +10,8 @@ package struct DeviceEnds: Sendable, Hashable {
     }
 
     package let retired: [Group]
-    /// Claims to handles, which are deleted. They leave no tombstone, because no client registers
-    /// with the id of a claim.
+    /// Unconfirmed claims to handles, which are deleted. They leave no tombstone, because no
+    /// client registers with the id of a claim.
     package let claims: [Int64]
     package let records: [AuditRecord]
 
@@ -26,8 +26,8 @@ package struct DeviceEnds: Sendable, Hashable {
         self.records = devices.compactMap { record?.another(.unregisterDevice, of: $0.id, detail: "with its session") }
     }
 
-    /// Retires the devices of the apps that their user has left, and deletes claims to handles
-    /// there.
+    /// Retires the devices of the apps that their user has left, and deletes the claims to handles
+    /// in those apps.
     package init(of devices: [EndingDevice], outside apps: Set<AppName>) {
         let left = devices.filter { $0.app.map { !apps.contains($0) } ?? false }
         self.retired = Dictionary(grouping: left.filter { !$0.isClaim }, by: \.app).map { app, devices in

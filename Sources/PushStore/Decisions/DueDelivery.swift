@@ -25,9 +25,9 @@ package struct DueDelivery: Sendable {
     let isRetired: Bool
     /// The lane of the device's address, if it has one.
     let lane: String?
-    /// Set if the device is a claim: its push contains only this code.
+    /// Set if the row is an unconfirmed claim to a handle: the push contains only this code.
     let confirmation: ConfirmationCode?
-    /// Set if accounts share the handle: the registration of this one.
+    /// Set if several accounts share the handle: the registration that the push is for.
     let shared: RegistrationID?
 
     /// The columns, in a query that calls the outbox `c`, and `device` `v`.
@@ -56,15 +56,17 @@ package struct DueDelivery: Sendable {
     /// The notification's place in the order of notifications.
     package var sequence: Int64 { self.notification?.sequence ?? 0 }
 
-    /// Whether its notification is older than another one.
+    /// Whether this push's notification is older than that of `other`.
     package func isOlder(than other: DueDelivery) -> Bool {
         (self.sequence, self.key.notification) < (other.sequence, other.key.notification)
     }
 
-    /// Whether its address or its alert is damaged, and not merely encrypted with a missing key.
+    /// Whether the push's address or alert is damaged, and not merely encrypted with a missing
+    /// key.
     package var isDamaged: Bool { self.failures.contains(.unreadable) }
 
-    /// Decides about the push in a lane, apart from the interval between two pushes to its device.
+    /// Decides about the push in a lane. `Pace` decides about the interval between two pushes to a
+    /// device.
     ///
     /// `othersHaveKeys`: other servers share the store, and may have a key that this one lacks.
     package func decision(in lane: String, othersHaveKeys: Bool, now: Date) -> Decision {
@@ -154,8 +156,8 @@ extension DueDelivery {
     }
 }
 
-/// The facts of a notification that decide about its pushes. One lease often has hundreds of its
-/// pushes, so a store decrypts its alert once for all of them.
+/// The facts of a notification that decide about its pushes. A lease often contains hundreds of
+/// pushes of one notification, so a store decrypts the alert once for all of them.
 package struct DueNotification: Sendable {
     package let isRecalled: Bool
     package let seed: Int64
@@ -164,7 +166,8 @@ package struct DueNotification: Sendable {
     package let expiresAt: Int64
     package let priority: String
     package let collapseID: String?
-    /// The text that its pushes show; `nil`: the constants of the lane's sender.
+    /// The text that its pushes show; `nil`: the fixed alert text from the configuration of the
+    /// lane's sender.
     package let alert: Result<PushAlert, VaultError>?
 
     package init(

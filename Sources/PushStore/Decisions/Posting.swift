@@ -3,14 +3,14 @@ package import PushCore
 
 /// The decisions about the posts of one caller, in their order.
 ///
-/// The store writes each plan that `next` returns, and reports its outcome with `end`. A refusal
-/// comes before anything is written, so that it needs no rollback.
+/// The store writes each plan that `next` returns, and reports its outcome with `end`. A post is
+/// refused before anything of it is written, so a refusal needs no rollback.
 package struct Posting: Sendable {
     /// The outcomes of the posts so far. A post that `next` has returned counts as stored.
     package private(set) var outcomes: [PostOutcome] = []
     private let posts: [NewNotification]
     private let bounds: StorageBounds?
-    /// The request that contains all posts; `nil` once it is in a plan.
+    /// The idempotent request that contains all posts; `nil` once it is part of a plan.
     private var batch: IdempotentRequest?
 
     package init(_ posts: [NewNotification], of batch: IdempotentRequest?, within bounds: StorageBounds?) {
@@ -18,7 +18,7 @@ package struct Posting: Sendable {
         self.outcomes.reserveCapacity(posts.count)
     }
 
-    /// The next post that is written; `nil` after the last.
+    /// The plan for the next post to write; `nil` after the last post.
     package mutating func next(_ facts: inout some PostFacts) throws -> PostPlan? {
         if self.outcomes.isEmpty, let batch, let earlier = try facts.earlier(batch) {
             if try earlier.outcome(of: batch) == .keyReused {
@@ -39,7 +39,7 @@ package struct Posting: Sendable {
             return PostPlan(
                 index: self.outcomes.count - 1,
                 post: post,
-                // A later release finds the recipients of its moment.
+                // A scheduled notification gets its recipients when it is released.
                 recipients: post.sendAt == nil ? recipients : [],
                 requests: [post.request, self.batch].compactMap { $0 }
             )
@@ -63,7 +63,8 @@ package struct Posting: Sendable {
         _ facts: inout some PostFacts,
         _ recipients: inout Set<Int64>
     ) throws -> PostOutcome? {
-        // The caller stores the posts after a taken id again, so that all are stored in order.
+        // After a post whose id is taken, no post is stored, so that the caller can store all of
+        // them again in order.
         if self.outcomes.last == .idTaken { return .idTaken }
         if let request = post.request, let earlier = try facts.earlier(request) {
             return try earlier.outcome(of: request)
@@ -82,7 +83,7 @@ package struct Posting: Sendable {
     }
 }
 
-/// A post that is written, unless its id is found to be taken.
+/// A post that the store writes, unless its insertion finds that the id is taken.
 package struct PostPlan: Sendable {
     /// The post's index among those of its caller.
     package let index: Int
@@ -93,9 +94,9 @@ package struct PostPlan: Sendable {
     package let requests: [IdempotentRequest]
 }
 
-/// The facts that decide about posts. A store reads each on demand, or all before.
+/// The facts that decide about posts. A store reads each fact on demand, or all facts in advance.
 package protocol PostFacts {
-    /// The row of an earlier request with the same key, or of this transaction.
+    /// The row of an earlier request with the same idempotency key, possibly of this transaction.
     mutating func earlier(_ request: IdempotentRequest) throws -> StoredRequest?
 
     /// The usage of a sender, with the posts of this transaction.
@@ -104,6 +105,6 @@ package protocol PostFacts {
     /// The user with the keyed hash of a name.
     mutating func user(withKey key: Data) throws -> NamedUser?
 
-    /// Whether the id is in use; `false` also if only the insertion shows that.
+    /// Whether the id is known to be in use; if `false`, the insertion may still find that it is.
     func isTaken(_ id: NotificationID) -> Bool
 }

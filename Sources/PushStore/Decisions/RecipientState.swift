@@ -11,7 +11,8 @@ package struct RecipientState: Sendable, Hashable {
     /// once the recipient has taken the payload.
     let leasedUntil: Date?
 
-    /// The columns, in a query that calls the tables `n`, `r` and, joined for its row, `w`.
+    /// The columns, in a query that calls the notification's table `n`, the recipient's `r` and
+    /// the lease's `w`.
     package enum Column: Int32, SelectedColumn {
         case isReadOnce, hasPayload, isDismissed, isRead, isFetched, leasedUntil
 
@@ -39,16 +40,16 @@ package struct RecipientState: Sendable, Hashable {
         self.mark.map { expected == nil || expected == $0 } ?? false
     }
 
-    /// The outcome of taking the payload; the store ends the lease if it is `taken`.
+    /// The outcome of taking the payload; the store ends the lease if the outcome is `taken`.
     package var taking: TakeOutcome {
-        // A user who dismissed it without a fetch has never had the payload.
+        // A user who has dismissed the notification without fetching it has never had the payload.
         if self.isReadOnce, self.isDismissed { return self.isFetched ? .takenBefore : .missing }
         guard self.mark != nil else { return .missing }
         guard self.isReadOnce else { return .notReadOnce }
         return self.leasedUntil == nil ? .notFetched : .taken
     }
 
-    /// The outcome of a lease that could not begin.
+    /// The outcome of `lease` if no lease could begin.
     package func leased(_ now: Date) -> PayloadLease {
         self.hasPayload && self.leasedUntil.map { $0 > now } ?? false ? .held : .refused
     }
@@ -66,12 +67,12 @@ extension RecipientState {
 }
 
 extension ReadMark {
-    /// The outcome of marking a notification that has the mark `old`, which is `nil` if the user
-    /// does not see it; `nil` if the mark must be changed.
+    /// The outcome of giving a notification this mark; `nil` if the stored mark must be changed
+    /// for that. `old` is the present mark, and `nil` if the user does not see the notification.
     package func outcome(replacing old: ReadMark?, ifStill expected: ReadMark?) -> MarkOutcome? {
         guard let old else { return .missing }
         if let expected, expected != old { return .changed }
-        // Without a visible change, the change number stays.
+        // If the user sees no change, the notification keeps its change number.
         return old == self ? .marked : nil
     }
 }

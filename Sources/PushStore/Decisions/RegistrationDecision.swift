@@ -11,12 +11,12 @@ package struct RegistrationDecision: Sendable {
     package let now: Date
     /// The token that the user has presented, if any.
     let token: TokenPrefix?
-    /// The request and the registration; the audit's records are made from it.
+    /// The request and the registration, for the audit's records.
     let record: AuditRecord?
     let bounds: StorageBounds?
 
-    /// The reason why an id cannot be used. The text is the same if another account has the id or
-    /// nobody, so that guessing an id reveals nothing.
+    /// The reason why an id cannot be used. The text is the same whether another account or nobody
+    /// has the id, so that guessing an id reveals nothing.
     static let notIssued = "the registration id was not issued to this user"
     static let registeredAgain = "the handle was registered again"
 
@@ -32,8 +32,8 @@ package struct RegistrationDecision: Sendable {
         (self.sealing, self.now) = (sealing, now)
     }
 
-    /// Decides on a registration. A handle that can be guessed is only claimed, unless the user
-    /// holds it.
+    /// Decides on a registration. If the handle can be guessed and the user does not have it yet,
+    /// the device only claims it, until the user returns a code.
     package func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -75,7 +75,8 @@ package struct RegistrationDecision: Sendable {
                 return self.take(wanted, for: device, usedCode: key, facts)
             }
         }
-        // The code may have registered the present handle, and the answer may have been lost.
+        // An earlier request with the code may have registered the present handle, and its answer
+        // may have been lost.
         guard let platform = device.platform, let handle = try device.openHandle(self.sealing) else {
             return .end(.refused)
         }
@@ -136,8 +137,9 @@ package struct RegistrationDecision: Sendable {
         )
     }
 
-    /// Stores a claim of the device to the handle, and a push of a new code, unless the last one
-    /// was pushed a short time ago. Needs nothing that depends on other users' registrations.
+    /// Stores a claim of the device to the handle. Adds a push of a new code, unless the last code
+    /// was pushed a short time ago. The decision needs no fact that depends on other users'
+    /// registrations.
     private func claim(
         _ registration: DeviceRegistration,
         for device: StoredDevice,
@@ -160,7 +162,8 @@ package struct RegistrationDecision: Sendable {
             return .read(.holders(HandleSearch(platform: platform, key: key, user: self.user.id)))
         }
         let earlier = claims.first?.number
-        // Without the earlier claim its push was cancelled, so its code may not have arrived.
+        // If the earlier claim no longer exists, the push of its code was cancelled, so the code
+        // may not have arrived.
         let isPushed = earlier != nil && last?.isJustPushed(self.now) == true && last?.isGood(self.now) == true
         let due = isPushed ? nil : last?.nextPush(self.now) ?? self.now
         let plan = ClaimPlan(
@@ -187,8 +190,8 @@ package struct RegistrationDecision: Sendable {
         return isSignedIn ? nil : .end(.signedOut)
     }
 
-    /// The step that the limit of devices demands; `nil` if the device may have a handle. A device
-    /// that is already registered does not increase their number.
+    /// The step that the limit on a user's devices requires; `nil` if the device may have a
+    /// handle. A device that is already registered does not increase the number.
     private func limit<Outcome>(
         _ device: StoredDevice,
         butFor replaced: Int64?,
@@ -199,8 +202,8 @@ package struct RegistrationDecision: Sendable {
         return count >= limit ? .end(.tooMany) : nil
     }
 
-    /// The devices that a registration replaces: those of all users, or only the user's own if it
-    /// is shared.
+    /// The devices that a registration replaces: those of all users, or only the user's own if the
+    /// registration is shared.
     private func search(_ registration: DeviceRegistration) -> HandleSearch {
         HandleSearch(
             platform: registration.platform,
@@ -218,8 +221,8 @@ package struct RegistrationDecision: Sendable {
     }
 
     /// The lane that the device was moved to since it first registered the handle; `nil` if it was
-    /// not moved. In the registered lane, each registration would cause a refusal and another
-    /// move.
+    /// not moved. If a registration returned the device to the registered lane, the provider would
+    /// refuse the next push, and the device would move again.
     private func keptLane(of device: StoredDevice, _ key: Data, _ registration: DeviceRegistration) -> Lane? {
         guard let other = registration.otherLane, device.lane == other.description else { return nil }
         return device.environmentMoves == 1 && device.handleKey == key ? other : nil
@@ -235,8 +238,8 @@ package struct RegistrationDecision: Sendable {
         )
     }
 
-    /// A damaged name must not keep the new owner from registering; the audit names the
-    /// registration then.
+    /// A record that the handle has moved. A damaged name of the former owner must not keep the
+    /// new owner from registering; the record then lacks the name.
     private func moveRecord(
         of holder: StoredDevice,
         _ name: Data?,

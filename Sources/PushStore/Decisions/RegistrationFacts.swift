@@ -3,8 +3,8 @@ package import PushCore
 
 /// A fact that a decision on a registration needs. A store reads it with one statement.
 package enum RegistrationQuestion: Sendable, Hashable {
-    /// Whether the token has not ended since the server admitted the request: the end of a session
-    /// could not retire a device that registers after it.
+    /// Whether the token is still valid. It may have ended after the server admitted the request,
+    /// and the end of a session cannot retire a device that registers later.
     case isSignedIn(TokenPrefix)
     /// The device with the id, if the id was issued to the user and is not a claim's. If the
     /// decision will also ask for `holders`, the store may read both at once.
@@ -14,11 +14,11 @@ package enum RegistrationQuestion: Sendable, Hashable {
     case isHeld(HandleSearch)
     /// The devices or claims with the handle.
     case holders(HandleSearch)
-    /// The claim with the number, if it is the device's.
+    /// The claim with the number, if it is a claim of the device.
     case claim(Int64, device: Int64)
     case confirmation(claimKey: Data)
-    /// The time of one of the codes that were pushed for the user after `since`: the newest, or
-    /// the one that follows `skipping` newer ones.
+    /// The time of the newest code that was pushed for the user after `since`, not counting the
+    /// `skipping` newest codes.
     case pushAtLimit(since: Date, skipping: Int)
     /// How many devices the user has registered, at most `limit`.
     case deviceCount(butFor: Int64?, limit: Int)

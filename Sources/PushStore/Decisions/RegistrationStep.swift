@@ -30,16 +30,17 @@ extension ConfirmOutcome: HandleOutcome {}
 package struct HandleValues: Sendable, Hashable {
     package let registration: DeviceRegistration
     package let key: Data
-    /// The device's own tags, and the user's for a device.
+    /// The device's own tags. For a device, unlike a claim, the tag of its user is added.
     package let tags: Set<Tag>
     package let at: Date
-    /// The device belongs to the token's session, if it is one.
+    /// If this token is a session's, the device belongs to the session.
     package let token: TokenPrefix?
     /// Whether the device may move to the platform's other environment again.
     package let isMovable: Bool
 }
 
-/// A handle that becomes a device's. A store writes it in the order of the properties.
+/// The registration of a handle for a device. A store writes the changes in the order of these
+/// properties.
 package struct RegistrationPlan: Sendable, Hashable {
     /// A device that had the handle before.
     package struct Retirement: Sendable, Hashable {
@@ -56,19 +57,19 @@ package struct RegistrationPlan: Sendable, Hashable {
     package let claim: Int64?
     package let values: HandleValues
     package let records: [AuditRecord]
-    /// Whether the accepted pushes do not show that the address works.
+    /// Whether earlier accepted pushes do not show that the device's new address works.
     package let forgetsPushes: Bool
     /// Whether the waiting pushes move to a new lane.
     package let movesPushes: Bool
     /// The key of the claim whose code was used.
     package let usedCode: Data?
-    /// Whether values are overwritten.
+    /// Whether the change erases stored values, which the database must then wipe.
     package let isErasing: Bool
 }
 
 /// A claim to a handle, and the push of its code.
 package struct ClaimPlan: Sendable, Hashable {
-    /// Its notification has neither payload nor recipients.
+    /// The push of a code. Its notification has neither payload nor recipients.
     package struct CodePush: Sendable, Hashable {
         package let notification: NotificationID
         package let due: Date
@@ -76,8 +77,8 @@ package struct ClaimPlan: Sendable, Hashable {
         package var expiresAt: Date { self.due + HandleClaim.lifetime.timeInterval }
     }
 
-    /// The store inserts the notification first, so that nothing has changed if its id is in use.
-    /// `nil`: an earlier push carries the code.
+    /// The push of a new code; `nil`: an earlier push carries the code. The store inserts the
+    /// push's notification first, so that nothing has changed if its id is in use.
     package let push: CodePush?
     package let device: Int64
     /// The device's claim to another handle, which ends.

@@ -19,7 +19,7 @@ package protocol RegistrationStore: DeviceStore {
     func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 }
 
-/// The end of a registration's first transaction.
+/// The result of a registration's first transaction.
 package enum RegistrationEnd<Outcome: HandleOutcome>: Sendable {
     case end(Outcome)
     /// The device with that number is registered, and a page of its pushes has moved.
@@ -54,10 +54,11 @@ extension RegistrationStore {
         return try await self.finish(decision, nil) { try decision.confirm(code, for: id, $0) }
     }
 
-    /// Moves the pushes that the first page has left; returns the total number of moved pushes.
+    /// Moves the pushes that remain after the first page; returns the total number of moved
+    /// pushes.
     ///
-    /// Each further page has its own transaction: a push that is leased before its page is moved
-    /// by the lease.
+    /// Each further page has its own transaction. If a push is leased before its page moves, the
+    /// lease moves the push.
     package func moveRemaining(ofDevice device: Int64, after first: Int, page: Int, now: Date) async throws -> Int {
         var (moved, last) = (first, first)
         while last == page {

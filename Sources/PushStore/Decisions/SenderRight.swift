@@ -1,11 +1,11 @@
 package import Foundation
 package import PushCore
 
-/// The audiences to which the sender of a scheduled notification may send when it is released.
+/// The audiences that the user who has scheduled a notification may address when it is released.
 package enum SenderRight: Sendable, Hashable {
-    /// Everybody in these apps; `nil`: in all.
+    /// Everybody in these apps; `nil`: in all apps.
     case everything(in: Set<AppName>?)
-    /// The sender itself, by the keyed hash of its name, in these apps.
+    /// Only the user itself, identified by the keyed hash of its name, in these apps.
     case itself(Data, in: Set<AppName>)
     /// The user was deleted or disabled.
     case nothing

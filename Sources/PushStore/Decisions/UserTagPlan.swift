@@ -4,13 +4,13 @@ package import PushCore
 /// A change of the tags given to a user.
 package struct UserTagPlan: Sendable {
     package let user: Int64
-    /// `nil` without tags.
+    /// The encrypted tags; `nil` without tags.
     package let sealed: Data?
     package let keys: [Data]
     package let isErasing: Bool
     package let record: AuditRecord?
 
-    /// `nil` if there is no account, or its rights are not `rights`, unless that is `nil`.
+    /// `nil` if there is no account, or if `rights` is not `nil` and the account has other rights.
     package init?(
         _ tags: Set<Tag>,
         of account: StoredAccount?,

@@ -19,8 +19,8 @@ package struct Confirmation: Sendable {
 
     func isJustPushed(_ now: Date) -> Bool { now < self.pushedAt + HandleClaim.interval.timeInterval }
 
-    /// When the next code may be pushed. A push that was still to come was cancelled, and the next
-    /// one takes its time.
+    /// When the next code may be pushed. If the last push was due later than now, it was
+    /// cancelled, and the next code is pushed at its time.
     func nextPush(_ now: Date) -> Date {
         self.pushedAt > now ? self.pushedAt : max(now, self.pushedAt + HandleClaim.interval.timeInterval)
     }

@@ -7,7 +7,8 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let number: Int64
     package let id: RegistrationID
     package let platform: Platform
-    /// The environment of the handle, which may differ from the registered one.
+    /// The provider's environment where the handle works; the device may have registered another
+    /// one.
     package let environment: PushEnvironment
     package let handle: DeviceHandle
     package let tags: [Tag]
@@ -15,7 +16,8 @@ package struct RegisteredDevice: Sendable, Hashable {
     package let isShared: Bool
     package let createdAt: Date
     package let pushedAt: Date?
-    /// The text of its public keys for end-to-end encryption, which the store does not read.
+    /// The text of the device's public keys for end-to-end encryption, which the store does not
+    /// interpret.
     package let key: String?
 }
 
@@ -25,13 +27,14 @@ package struct DeviceOwner: Sendable, Hashable {
     package let name: Username
 }
 
-/// A device of an audience with the text of its public keys; `nil`: it has set none.
+/// A device of an audience, and the text of its public keys; `nil` if the device has set none.
 package struct DeviceKeyEntry: Sendable, Hashable {
     package let id: RegistrationID
     package let owner: DeviceOwner
     package let key: String?
 
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?(id: String, user: Int64, name: Data, key: String?, _ sealing: Sealing) throws {
         guard let id = RegistrationID(id) else { return nil }
         self.id = id
@@ -52,8 +55,8 @@ package struct DeviceRegistration: Sendable, Hashable {
     package let tags: Set<Tag>
     /// Whether registrations of other accounts with the same handle stay in place.
     package let isShared: Bool
-    /// Set if the handle can be guessed: the notification that carries a code to it, unless the
-    /// user holds the handle.
+    /// Set if the handle can be guessed: the id of the notification that carries a code to the
+    /// handle. It is not used if the user already has the handle.
     package let confirmation: NotificationID?
 
     package init(
@@ -75,7 +78,7 @@ package struct DeviceRegistration: Sendable, Hashable {
     }
 }
 
-/// A device's change of its topics. A topic is one of its tags.
+/// A device's change of its topics. A topic is one of the device's tags.
 package enum TopicChange: Sendable, Hashable {
     case join(Tag)
     case leave(Tag)
@@ -122,7 +125,7 @@ extension MovedDevice: StoredEntity {
         }
     }
 
-    /// `nil` if this version cannot have written the row.
+    /// `nil` if the row has a value that this version never writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
         self.init(

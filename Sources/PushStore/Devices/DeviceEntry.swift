@@ -20,7 +20,7 @@ package struct DeviceEntry: Sendable, Hashable {
     /// When the user last fetched, with any device, one of the `countedForFetch` latest
     /// notifications in the user's list; `nil` if the user fetched none.
     package let fetchedAt: Date?
-    /// The text of its public keys for end-to-end encryption.
+    /// The text of the device's public keys for end-to-end encryption.
     package let key: String?
     /// The device's place in the list.
     package let place: DevicePlace
@@ -32,8 +32,8 @@ package struct DeviceEntry: Sendable, Hashable {
     package static let countedForFetch = 20
 }
 
-/// The place of a registration in lists: by its number in the list of all users, by its creation
-/// in the list of one user.
+/// The place of a registration in lists. The list of all users is sorted by number, the list of
+/// one user by the time of creation.
 package struct DevicePlace: Sendable, Hashable {
     package let createdAt: Date
     package let number: Int64

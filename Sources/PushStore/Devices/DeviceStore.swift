@@ -35,8 +35,8 @@ package protocol DeviceReader: Sendable {
 
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
-    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues
-    /// `id`.
+    /// Returns the user's registration id for that handle, and deletes the user's other
+    /// registrations of it. If the user has no registration of the handle, issues `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -46,8 +46,8 @@ package protocol DeviceStore: Sendable {
 
     /// Creates or updates a registration under an id that was issued to the user.
     ///
-    /// Another registration of the same platform and handle is retired, and its queued pushes are
-    /// cancelled; if the new one is shared, only the user's own. The pushes that wait for the
+    /// Other registrations of the same platform and handle are retired, and their queued pushes
+    /// cancelled. A shared registration retires only the user's own. The pushes that wait for the
     /// device itself go to its new address. `page` is how many pushes move in one transaction;
     /// with `nil` the store decides.
     ///
@@ -57,8 +57,8 @@ package protocol DeviceStore: Sendable {
     /// user had it.
     ///
     /// `token` is the token that the user has presented. If it is a session's, the device belongs
-    /// to that session from now on, and ends with it if somebody ends it; otherwise it belongs to
-    /// no session.
+    /// to that session from now on, and is retired if somebody ends the session. Otherwise the
+    /// device belongs to no session.
     func register(
         _ registration: DeviceRegistration,
         as id: RegistrationID,
@@ -85,8 +85,8 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> ConfirmOutcome
 
-    /// Adds one of a device's own tags or removes one, as registering with that change would; the
-    /// address stays as it is.
+    /// Adds a tag to a device's own tags, or removes one, as a registration with the changed tags
+    /// would; the address stays as it is.
     ///
     /// `record` names the user and the id; the store adds it to the audit if something has
     /// changed.
@@ -133,8 +133,8 @@ package protocol DeviceStore: Sendable {
     /// The device stays if it has another handle or lane by now, or was moved there and back since
     /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
     /// decides. A push continues in the new lane as if it had just been enqueued there. The tally
-    /// counts it as cancelled in the old lane and as enqueued in the new one, so each lane adds
-    /// up.
+    /// counts the push as cancelled in the old lane and as enqueued in the new one, so each lane's
+    /// counts add up.
     func move(
         device: Int64,
         handle: String,
@@ -149,8 +149,8 @@ package protocol DeviceStore: Sendable {
     /// their pushes.
     ///
     /// Call it after opening the stream in the options' `StreamHub`, which informs the store of
-    /// its end. If several servers have streams of a device open, the server that opened the last
-    /// one sends.
+    /// the stream's end. If several servers have streams of a device open, the server that opened
+    /// the last one sends.
     func streamOpened(
         for devices: [RegistrationID],
         ofUser user: Int64,
@@ -183,8 +183,8 @@ extension DeviceStore {
         try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
     }
 
-    /// Returns the user's registration id for that handle, and deletes its duplicates, or issues a
-    /// new id.
+    /// Returns the user's registration id for that handle, and deletes the user's other
+    /// registrations of it. If the user has no registration of the handle, issues a new id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,

@@ -13,8 +13,8 @@ package enum HandleClaim {
 
 /// The outcome of a confirmation.
 package enum ConfirmOutcome: Sendable, Hashable {
-    /// The device is registered, now or by the same code before; `moved` is as in
-    /// `RegisterOutcome`.
+    /// The device is registered, by this request or by an earlier one with the same code; `moved`
+    /// is as in `RegisterOutcome`.
     case registered(moved: Int)
     /// The code is wrong or no longer valid, or nothing is claimed.
     case refused

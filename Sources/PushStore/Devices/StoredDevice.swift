@@ -14,7 +14,7 @@ package struct StoredDevice: Sendable, Hashable {
     package let id: String
     package let user: Int64
     package let retiredReason: String?
-    /// The next five are `nil` until a handle is registered.
+    /// This property and the next four are `nil` in a row without a handle.
     package let platform: Platform?
     package let lane: String?
     package let handle: Data?
@@ -91,7 +91,7 @@ extension StoredDevice {
         try self.tags.map { try sealing.tags($0, in: .tags(self.number)) } ?? []
     }
 
-    /// The registration that a claim's row contains; `nil` if it has no handle.
+    /// The registration that a claim's row contains; `nil` if the row has no handle.
     func registration(_ sealing: Sealing) throws -> DeviceRegistration? {
         guard let platform, let lane, self.handle != nil else { return nil }
         guard let handle = try self.openHandle(sealing) else { throw VaultError.unreadable }

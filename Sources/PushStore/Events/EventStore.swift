@@ -3,8 +3,8 @@ package import PushCore
 
 /// Reads the events, which are stored in the transactions of the changes that they report.
 ///
-/// Their numbers become visible in rising order: no event appears below one that a reader has
-/// seen.
+/// Their numbers become visible in rising order: no event appears with a lower number than one
+/// that a reader has seen.
 package protocol EventReader: Sendable {
     /// The events after a number, oldest first; `nil`: from the oldest stored event.
     ///
@@ -22,9 +22,10 @@ package protocol EventReader: Sendable {
 extension User {
     /// Whether the user, who has sent the notification, may read an event.
     ///
-    /// The platform of a push names the app. A fetch has the app of its notification. Once the
-    /// notification is deleted, the apps of the user who has fetched it decide. Once that user is
-    /// deleted, too, the event names nobody.
+    /// An event about a push has the app that its platform names; an event about a fetch has the
+    /// app of its notification. Once the notification is deleted, the apps of the user who has
+    /// fetched it decide. Once that user is deleted, too, the event names nobody, so every sender
+    /// may read it.
     package func mayRead(eventOn platform: String?, of app: AppName?, fetchedBy apps: Set<AppName>?) -> Bool {
         if let app = platform.map({ Platform(stored: $0).app }) ?? app { return self.mayUse(app) }
         return apps.map { !$0.isDisjoint(with: self.apps) } ?? true

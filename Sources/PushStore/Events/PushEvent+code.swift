@@ -13,7 +13,8 @@ extension PushEvent.Kind {
         }
     }
 
-    /// `nil` for the start of a server, and for a number that this version does not know.
+    /// `nil` for 0, the code of a server's start, and for a number that this version does not
+    /// know.
     package init?(code: Int64) {
         guard let kind = Self.allCases.first(where: { $0.code == code }) else { return nil }
         self = kind

@@ -23,7 +23,7 @@ package struct StoredEvent: Sendable {
             case .name: "u.name"
             case .platform: "e.platform"
             case .reason: "e.reason"
-            // The value is null without the row.
+            // The value is null if the notification was deleted.
             case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
             case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
             }
@@ -32,7 +32,7 @@ package struct StoredEvent: Sendable {
 }
 
 extension StoredEvent {
-    /// `sender`: the reader, if it reads only events of its notifications.
+    /// `sender`: the reader, if it may read only events of the notifications that it has sent.
     package init<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         to sender: User?,
@@ -65,13 +65,15 @@ extension StoredEvent {
 }
 
 extension EventPage {
-    /// The page after a number, from its rows and one more, the number of the newest event, and
-    /// the last deleted one.
+    /// The page after a number. `rows` has one row more than `limit` if there is a next page.
+    /// `newest` and `trimmed` are the numbers of the newest and of the last deleted event.
     package init(_ rows: [StoredEvent], after number: Int64?, limit: Int, newest: Int64, trimmed: Int64) {
         let (hasMore, shown, start) = (rows.count > limit, rows.prefix(limit), number ?? 0)
         self.init(
             events: shown.compactMap(\.event),
-            // A reader of few events of its own must not fall behind the deleted events.
+            // After the last page, the reader continues after the newest event, even of another
+            // sender. Otherwise a reader with few events would later seem to miss events that were
+            // deleted meanwhile.
             end: hasMore ? shown.last?.number ?? start : max(start, newest),
             hasMore: hasMore,
             isTruncated: number.map { $0 < trimmed } ?? false

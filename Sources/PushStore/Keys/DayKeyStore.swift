@@ -3,23 +3,24 @@ package import PushCore
 
 /// Keeps the secret of a server's day keys apart from the store.
 package protocol DayChainKeeper: Sendable {
-    /// The place for operators, the same at each start.
+    /// The place of the secret, as operators see it; it is the same at each start.
     var place: String { get }
 
-    /// The chain; `nil` if there is none yet.
+    /// The stored chain, which gives the day keys; `nil` if no chain is stored yet.
     func load() throws -> DayChain?
 
-    /// Stores the first chain. Throws if there is one.
+    /// Stores the first chain. Throws if a chain is stored already.
     func create(_ chain: DayChain) throws
 
-    /// Replaces the chain by a later one, and destroys the stored one; keeps a stored chain that
-    /// is later still.
+    /// Stores a chain that begins at a later day, and destroys the stored one. Does nothing if the
+    /// stored chain begins later than `chain`.
     func advance(to chain: DayChain) throws
 }
 
 /// The state of the day keys in a store.
 package struct DayKeyReport: Sendable {
-    /// A server, by the place of its chain, and the day before which it has destroyed its keys.
+    /// A server, identified by the place of its chain of day keys, and the day before which it has
+    /// destroyed its keys.
     package struct Holder: Sendable, Hashable {
         package let place: String
         /// The first day whose key the server had at its last report.
@@ -31,10 +32,10 @@ package struct DayKeyReport: Sendable {
         }
     }
 
-    /// A day, and the value that identifies the chain on it; `nil` before the first server with
-    /// day keys.
+    /// A day, and the value that identifies the chain of day keys on that day; `nil` before the
+    /// first server with day keys.
     package let check: (day: Day, value: Data)?
-    /// Whether day keys encrypt new payloads, since all servers have them.
+    /// Whether day keys encrypt new payloads: they do so once all servers have them.
     package let isSealing: Bool
     package let holders: [Holder]
 
@@ -50,7 +51,8 @@ package struct DayKeyReport: Sendable {
             let others = self.holders.map(\.place).sorted().joined(separator: ", ")
             throw .wrongDayKeys(reason: "\(place) is missing; copy it from another server: \(others)")
         }
-        // A store that was not used for a year has no value for the days since.
+        // A chain that has destroyed the keys of that day cannot compute its value, and is not
+        // compared.
         guard let value = chain.checkValue(of: check.day), value != check.value else { return }
         throw .wrongDayKeys(reason: "\(place) belongs to the servers of another database")
     }
@@ -80,9 +82,10 @@ extension DayKeyReport {
     /// The first day whose key is needed at a moment.
     package static func firstDay(at now: Date) -> Day { Day(of: now - self.grace) }
 
-    /// The places whose keys of past days exist, though other servers have destroyed theirs.
+    /// The servers that still have keys of past days which they should have destroyed.
     package func late(at now: Date) -> [Holder] {
-        // Each server destroys its keys within minutes.
+        // Each server destroys its keys within minutes after the grace, so a second grace is long
+        // enough.
         let day = Self.firstDay(at: now - Self.grace)
         return self.holders.filter { $0.day < day }
     }

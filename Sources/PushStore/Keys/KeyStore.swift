@@ -35,7 +35,7 @@ package struct DataKeyEntry: Sendable, Hashable {
 }
 
 extension DataKeyEntry {
-    /// `nil`: no key has such a number.
+    /// `nil` if the number is out of range, so that no key can have it.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row) throws {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
         self.init(
@@ -62,13 +62,13 @@ extension [DataKeyEntry] {
     }
 }
 
-/// The first key of a keyring, which does not encrypt yet, since a server that shares the store
-/// lacks it.
+/// A keyring's first key that does not encrypt yet, because a server that shares the store lacks
+/// it.
 package struct KeyWait: Sendable, Hashable {
     package let number: UInt32
-    /// The key that encrypts until then.
+    /// The number of the key that encrypts until all servers have the first key.
     package let sealing: UInt32
-    /// The names of the servers that lack it.
+    /// The names of the servers that lack the first key.
     package let lacking: [String]
 
     package init(number: UInt32, sealing: UInt32, lacking: [String]) {
@@ -79,10 +79,10 @@ package struct KeyWait: Sendable, Hashable {
 /// A server that shares the store, and its data keys.
 package struct ServerKeys: Sendable, Hashable {
     package let name: String
-    /// The number of the key that encrypts there.
+    /// The number of the key that the server uses to encrypt.
     package let sealing: UInt32
-    /// The check values of its keys; `nil`: an older version runs there, which does not publish
-    /// them.
+    /// The check values of the server's keys; `nil` if it runs an older version, which does not
+    /// publish them.
     package let checkValues: [UInt32: Data]?
 
     package init(name: String, sealing: UInt32, checkValues: [UInt32: Data]?) {
@@ -90,7 +90,7 @@ package struct ServerKeys: Sendable, Hashable {
     }
 
     /// Whether the server may lack the keyring's key of that number. A server of an older version
-    /// has the key that it encrypts with.
+    /// certainly has only the key that it uses to encrypt.
     package func lacks(_ number: UInt32, of keyring: Keyring) -> Bool {
         guard let checkValues else { return self.sealing != number }
         return checkValues[number] == nil || checkValues[number] != keyring.checkValue(of: number)
@@ -106,8 +106,8 @@ package struct RewrapResult: Sendable, Hashable {
     /// The keys under which no value is encrypted any more.
     package var unused: [UInt32] = []
 
-    /// Encrypts the values of all columns again, page by page: `rewrap` does it for the next rows
-    /// of a column, after a row.
+    /// Re-encrypts the values of all columns, page by page: each call of `rewrap` re-encrypts a
+    /// page of a column's rows, after a given row.
     package init(
         _ columns: [SealedColumn],
         page: Int,
@@ -144,31 +144,32 @@ package protocol KeyStore: Sendable {
     /// The secret from which the keys for keyed hashes are derived.
     var indexSecret: IndexSecret { get }
 
-    /// Replaces the keyring. The first key of the new one encrypts as soon as all servers that
+    /// Replaces the keyring. The first key of the new keyring encrypts as soon as all servers that
     /// share the store have it. Values under other keys wait for `rewrap`. The audit names the
     /// actor.
     ///
-    /// Returns `false` if it is the same keyring, and its first key does not wait. Throws
-    /// `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in use.
+    /// Returns `false` if the keyring is the same as before, and its first key encrypts already.
+    /// Throws `StoreError.wrongKeyring`, and keeps the old keyring, if the new one lacks a key in
+    /// use.
     func replaceKeyring(_ keyring: Keyring, by actor: AuditRecord.Actor, now: Date) async throws -> Bool
 
     /// The reason why the keyring's first key does not encrypt yet; `nil` if it does.
     var keyWait: KeyWait? { get }
 
-    /// Stores how many values were encrypted; if that fails, the next call counts them.
+    /// Stores how many values were encrypted; if that fails, the next call includes them.
     func writeSealCounts() async throws
 
     /// Re-encrypts, page by page, all values that are not under the first key; `nil` if no other
     /// key is in use.
     ///
-    /// It may be interrupted at any time and started again. While it runs, new values are
-    /// encrypted under the first key, also in rows that it has passed. `page` is how many values
-    /// one transaction checks; with `nil` the store decides. After each page, `passed` receives
-    /// about how many values the pass has covered; an error that it throws ends the pass.
+    /// A pass may be interrupted at any time and started again. While it runs, new values are
+    /// encrypted under the first key, also in rows that the pass has left behind. `page` is how
+    /// many values one transaction checks; with `nil` the store decides. After each page, `passed`
+    /// receives about how many values the pass has covered; an error that it throws ends the pass.
     func rewrap(page: Int?, passed: @Sendable (Int) async throws -> Void) async throws -> RewrapResult?
 
-    /// Destroys the keys of past days, after it has encrypted again the values under them that may
-    /// still be read; `nil` if the store has no day keys.
+    /// Destroys the keys of past days. Before that, it re-encrypts the values under these keys
+    /// that may still be read. Returns `nil` if the store has no day keys.
     func turnDayKeys(now: Date) async throws -> DayKeyTurn?
 }
 

@@ -5,7 +5,8 @@ package import PushCore
 /// Message authentication codes of rows, which show whether the store has written a row.
 ///
 /// Small rows decide who may fetch a payload. A flipped bit, or a change of the file by hand,
-/// could make such a row another user's; the store checks its code before it returns anything.
+/// could give such a row to another user. So the store checks the row's code before it returns
+/// anything.
 package struct RowMAC: Sendable {
     private let hash: KeyedHash
 
@@ -21,7 +22,7 @@ package struct RowMAC: Sendable {
     /// The code of a row of `token`, which binds the token to its user.
     package func token(_ fingerprint: Fingerprint, user: Int64) -> Int64 {
         fingerprint.withUnsafeBytes { bytes in
-            // Half of a SHA-256 identifies a token as well as all of it.
+            // Half of a SHA-256 hash is enough to identify a token.
             let half = (0..<2).map { bytes.loadUnaligned(fromByteOffset: $0 * 8, as: Int64.self) }
             return self.code(2, (half[0], half[1], user, 0))
         }

@@ -24,7 +24,7 @@ package struct SealedColumn: Sendable {
     package let column: String
     /// The column with the second number that the value is bound to, if any.
     package var bound = "0"
-    /// The place of a row's value, from these two numbers.
+    /// Makes the place that a value is bound to, from the row's number and the second number.
     package let place: @Sendable (Int64, Int64) -> SealedPlace?
 
     /// All encrypted columns, given the name of the table of users.

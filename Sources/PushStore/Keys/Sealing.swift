@@ -49,7 +49,7 @@ package struct Sealing: Sendable {
         try self.texts(sealed, in: place).compactMap { Tag($0) }
     }
 
-    /// The tags given to a user; empty without a value.
+    /// The tags given to a user; empty if the user has none.
     package func tags(_ sealed: Data?, ofUser user: Int64) throws -> [Tag] {
         try sealed.map { try self.tags($0, in: .userTags(user)) } ?? []
     }
@@ -61,7 +61,7 @@ package struct Sealing: Sendable {
         do {
             return try JSONDecoder().decode(PushAlert.self, from: json)
         } catch {
-            // The value was encrypted as something else.
+            // The decrypted value is not the JSON of an alert.
             throw .unreadable
         }
     }

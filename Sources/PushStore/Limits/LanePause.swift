@@ -13,12 +13,12 @@ package struct LanePause: Sendable, Hashable {
         package let cause: Pause.Cause
         /// In the provider's words.
         package let reason: String
-        /// How long it has lasted.
+        /// How long the pause has lasted.
         package let age: Duration
-        /// How long from now on nobody sends a push, not even a probe; negative if a probe was
+        /// How long from now on no server sends a push, not even a probe; negative if a probe is
         /// allowed already.
         package let length: Duration
-        /// The number of delays so far, one after the other.
+        /// How many delays in a row the pause has had so far.
         package let delayCount: Int
 
         package init(cause: Pause.Cause, reason: String, age: Duration, length: Duration, delayCount: Int) {

@@ -1,17 +1,18 @@
-/// Exchanges between servers the delays and pauses of lanes. A store that one server has alone has
-/// none.
+/// Exchanges the delays and pauses of lanes between servers. A store of a single server has no
+/// `LimitStore`.
 package protocol LimitStore: Sendable {
-    /// Stores the news of the server `process`, and returns the others' delays and pauses.
+    /// Stores the new delays and pauses of the server `process`, and returns those of the other
+    /// servers.
     ///
     /// `process` is a number that the server has drawn at random: rows with another number are
-    /// another server's. May be repeated after an error. Throws `StoreError`.
+    /// another server's. The caller may repeat the call after an error. Throws `StoreError`.
     func exchange(_ news: LimitNews, of process: Int64) async throws -> LimitAnswer
 
     /// Deletes delays and pauses that have ended. Throws `StoreError`.
     func deleteOldNews() async throws
 }
 
-/// One server's news of its lanes.
+/// The delays and pauses of one server's lanes that the other servers do not know yet.
 package struct LimitNews: Sendable, Hashable {
     /// Delays that providers have asked for.
     package var delays: [LaneDelay] = []
@@ -21,7 +22,7 @@ package struct LimitNews: Sendable, Hashable {
     package init() {}
 }
 
-/// The others' news.
+/// The delays and pauses that the other servers have reported.
 package struct LimitAnswer: Sendable {
     /// The delays that have not ended and that providers have asked other servers for.
     package var delays: [LaneDelay] = []

@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// The number of live servers that share the store, by which each divides its limits.
+/// The number of live servers that share the store; each server divides its limits by it.
 package final class ServerCount: Sendable {
-    /// A higher number of servers counts as this one.
+    /// A higher number of servers counts as this number.
     private static let maximum = 64
 
     private let count = Atomic(1)

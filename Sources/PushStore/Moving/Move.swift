@@ -4,10 +4,10 @@ package import Foundation
 /// source.
 ///
 /// Values stay encrypted as they are. If the move is interrupted anywhere, the same move starts
-/// again from the beginning. Until it has ended, no server opens the target; once the source is
-/// marked, no server opens the source.
+/// again from the beginning. Until the move has ended, no server opens the target; once the source
+/// is marked as moved, no server opens the source.
 package struct Move<Source: MoveSource, Target: MoveTarget> {
-    /// The largest number of rows in one write, and about the largest number of bytes.
+    /// The limits of one write: a number of rows, and roughly a number of bytes.
     private static var portionRows: Int { 2000 }
     private static var portionBytes: Int { 8 << 20 }
 
@@ -23,14 +23,15 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
     /// Returns how many rows were moved.
     ///
     /// Throws `MoveFailure` if the target cannot be used, or if the source was moved before or its
-    /// audit was changed. Throws it also if the target's rows differ from the source's at the end.
-    /// Rethrows the errors of the source and the target.
+    /// audit was changed. Throws `MoveFailure` also if the target's rows differ from the source's
+    /// at the end. Rethrows the errors of the source and the target.
     @discardableResult
     package func run(now: Date) async throws -> Int {
         if let fault = try self.source.auditFault() {
             throw MoveFailure("the audit was changed from entry \(fault.number) on; nothing was moved")
         }
-        // A move that was interrupted between the two marks begins again like any other.
+        // A move that was interrupted after it had marked the source, but before it had finished
+        // the target, begins again like any other.
         if let moved = self.source.moved, try !self.target.isUnfinished(self.source.identity) {
             let day = moved.at.ISO8601Format()
             throw MoveFailure("the database was moved to \(moved.to) on \(day): see docs/operate/postgresql.md")
@@ -48,7 +49,8 @@ package struct Move<Source: MoveSource, Target: MoveTarget> {
             throw MoveFailure("the audit in \(place) was changed from entry \(fault.number) on")
         }
         try self.report(.verified)
-        // In this order, no server opens either database between the two calls.
+        // The source is marked before the target is finished, so that no server opens either
+        // database between the two calls.
         try await self.source.mark(asMovedTo: self.target.place, at: now)
         try self.report(.marked)
         try self.target.finish(now: now)
@@ -105,7 +107,7 @@ package enum MoveProgress: Sendable, Hashable {
     case ended(table: String, rows: Int)
     /// The number of rows that have been read again.
     case compared(table: String, rows: Int)
-    /// The target has all rows of the source, and its audit is genuine.
+    /// The target has all rows of the source, and the target's audit is genuine.
     case verified
     /// The source is marked as moved.
     case marked

@@ -41,8 +41,8 @@ package protocol MoveTarget {
     /// Makes the tables if they are missing, and reserves the database for a move: no server opens
     /// it until `finish`.
     ///
-    /// Returns whether `isUnfinished` held before. Throws `MoveFailure` if the database holds
-    /// anything else, or is in use.
+    /// Returns whether a move of the source had begun here before and not finished. Throws
+    /// `MoveFailure` if the database holds anything else, or is in use.
     func begin(_ identity: Data, now: Date) throws -> Bool
 
     /// Deletes all rows of a table, page by page; calls `body` with the count of each page.

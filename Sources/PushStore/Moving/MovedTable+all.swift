@@ -2,8 +2,8 @@ extension MovedTable {
     /// All tables that a move fills, in its order.
     package static let all: [MovedTable] = Self.keys + Self.accounts + Self.notifications + Self.outbox + Self.records
 
-    /// Tables that have rows in a target on which a server was started and nothing was stored: a
-    /// move empties them.
+    /// Tables that get rows when a server is started on an empty target, even if it stores
+    /// nothing; a move empties them.
     package static let ofEmptyStores: Set<String> = ["data_key", "index_secret", "event", "event_state"]
 
     private typealias C = Column
@@ -69,7 +69,7 @@ extension MovedTable {
                 + C.texts("app", "priority", "collapse_id")
                 + C.booleans("is_stored_by_clients", "is_read_once", "is_end_to_end")
                 + C.bytes("alert", "payload"),
-            // A payload may have 1 MiB.
+            // A page has few rows, since a payload may have 1 MiB.
             pageRows: 250
         ),
         MovedTable(

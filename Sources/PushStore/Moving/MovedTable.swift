@@ -1,4 +1,5 @@
-/// A table that a move fills, as in the target: its columns, those of its key first.
+/// A table that a move fills, with the columns that it has in the target; the columns of its key
+/// come first.
 ///
 /// The source gives its rows in the order of the key, and converts values that the two kinds of
 /// stores store differently.
@@ -10,7 +11,7 @@ package struct MovedTable: Sendable {
 
     package let name: String
     package let columns: [Column]
-    /// How many of the columns are the key; the first ones.
+    /// How many columns, counted from the first, form the key.
     package let keyLength: Int
     /// The largest number of rows in one read or write.
     package let pageRows: Int

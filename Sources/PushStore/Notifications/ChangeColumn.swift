@@ -1,8 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// The columns of lists, in a query that calls the tables `n` and `r`: everything that the number
-/// of a change identifies, except the payload. A payload may be long and is not always needed.
+/// The columns of lists, in a query that calls the tables `n` and `r`: all that a user sees of a
+/// notification, except the payload. A payload may be long and is not always needed.
 package enum ChangeColumn: Int32, SelectedColumn {
     case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app
@@ -82,7 +82,8 @@ extension PageBuilder {
 }
 
 extension NotificationPage {
-    /// Adds a requested notification's row, if the notification is the app's and still shown.
+    /// Adds a requested notification's row, if the notification belongs to the app and is still
+    /// shown.
     package mutating func add<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         of app: AppName,

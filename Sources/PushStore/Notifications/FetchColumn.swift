@@ -22,7 +22,7 @@ package enum FetchColumn: Int32, SelectedColumn {
         case .app: "n.app"
         case .changedAt: "coalesce(r.changed_at, n.created_at)"
         case .leasedUntil:
-            // For other notifications the databases do not read the table.
+            // If the notification is not read-once, the databases do not read the table `untaken`.
             """
             case when n.is_read_once then (
                 select leased_until from untaken where notification_id = n.id and user_id = r.user_id) end

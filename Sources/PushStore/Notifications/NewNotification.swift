@@ -10,15 +10,16 @@ package final class NewNotification: Sendable {
     package let id: NotificationID
     package let sender: Int64
     package let sealedPayload: Data
-    /// A `PushAlert` as JSON; `nil`: its pushes show their sender's constants.
+    /// A `PushAlert` as JSON, encrypted; `nil`: the pushes show the fixed alert text of the
+    /// provider's configuration.
     package let sealedAlert: Data?
     package let audience: HashedAudience
     package let isStoredByClients: Bool
     package let isReadOnce: Bool
     package let isEndToEnd: Bool
     package let priority: Push.Priority
-    /// An id that all pushes share which replace one another. It reveals nothing about the key
-    /// from which it was made.
+    /// An id that is the same for all pushes that replace one another. It is made from the
+    /// publisher's key for them, and reveals nothing about that key.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date
@@ -88,9 +89,9 @@ package enum PostOutcome: Sendable, Hashable {
     /// A user whom the post names gets end-to-end payloads only.
     case encryptionRequired(Username)
     /// The same request was stored before, and is not stored again. `reach` is `nil` if it was not
-    /// complete then.
+    /// complete when the request was stored.
     case repeated(NotificationID, createdAt: Date, expiresAt: Date, reach: Reach?)
-    /// Another request has used the same key.
+    /// Another request has used the same idempotency key.
     case keyReused
     /// The sender has reached its storage limits.
     case tooMuch(StorageExcess)

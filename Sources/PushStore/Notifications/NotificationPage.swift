@@ -9,8 +9,8 @@ package struct NotificationPage: Sendable, Hashable {
     /// A notification in the state since its last change.
     package struct Entry: Sendable, Hashable {
         package let id: NotificationID
-        /// The number of that change. It identifies everything that the user sees of the
-        /// notification: each visible change gets a new number.
+        /// The number of the notification's last change. It identifies everything that the user
+        /// sees of the notification: each visible change gets a new number.
         package let change: Int64
         package let sender: Int64
         /// Whether the notification is no longer shown: recalled, dismissed, taken, or, in a list
@@ -32,9 +32,9 @@ package struct NotificationPage: Sendable, Hashable {
     package var entries: [Entry] = []
     /// The number of the last change that this page covers; the next page begins after it.
     package var end: Int64
-    /// Whether there are more changes than fit.
+    /// Whether there are more changes than fit into the page.
     package var hasMore = false
-    /// When the content of this page last changed, as far as the remaining rows tell.
+    /// When the content of this page last changed, as far as the rows that still exist show.
     package var changedAt = Date.distantPast
     /// When an expired notification, which may have been on this page, was last deleted; `nil` if
     /// unknown.
@@ -47,7 +47,7 @@ package struct NotificationPage: Sendable, Hashable {
     }
 }
 
-/// The amount of data that may be read for a page while others wait.
+/// The amount of data that may be read for a page while other requests wait.
 package struct PageBudget: Sendable, Hashable {
     package static let unlimited = PageBudget(rows: .max, bytes: .max)
 

@@ -3,8 +3,8 @@ package import PushCore
 
 /// Reads notifications as their users may see them.
 package protocol NotificationReader: Sendable {
-    /// The notification, if it has not expired and the user is a recipient, or is its sender and
-    /// asks as such.
+    /// The notification, if it has not expired and the user is a recipient; with `alsoAsSender`,
+    /// also if the user has sent it.
     ///
     /// A read-once payload is visible to its recipients only. Throws `StoreError.damaged` if the
     /// store did not write the row that makes the user a recipient.
@@ -28,8 +28,8 @@ package protocol NotificationReader: Sendable {
         needsPayloads: (NotificationPage) -> Bool
     ) async throws(StoreError) -> NotificationPage
 
-    /// The app's notifications among `ids` whose recipient the user is, oldest change first;
-    /// `hasMore` if not all fit.
+    /// The app's notifications among `ids` that the user has received, oldest change first;
+    /// `hasMore` is set if not all fit.
     func notifications(
         _ ids: [NotificationID],
         of app: AppName,
@@ -48,21 +48,23 @@ package protocol NotificationReader: Sendable {
 
 /// Stores new notifications.
 package protocol PostStore: Sendable {
-    /// An audience with the hashes for the store's lookups. Needs no database, so the caller can
-    /// make it ahead.
+    /// An audience with the hashes for the store's lookups. This needs no database, so the caller
+    /// can do it in advance.
     func hashed(_ audience: Audience) -> HashedAudience
 
     /// Stores notifications of one sender in order, in one transaction: each with its recipients
     /// and one outbox row for each device, or not at all. Returns an outcome for each; a refused
-    /// notification changes nothing for the others. After one whose id is in use, none is stored
-    /// and all have that outcome, so that the caller can store all in their order.
+    /// notification changes nothing for the others. After a notification whose id is in use, no
+    /// further one is stored. All of these have the outcome `idTaken`, so that the caller can
+    /// store them again in order.
     ///
     /// For more than a `page` of devices it stores the first page of rows, and a fan-out that
-    /// creates the others; `nil`: the store's own page size. An idempotent request is stored with
-    /// its notification, unless it was before.
+    /// creates the others. With `nil`, the store's own page size counts. An idempotent request is
+    /// stored with its notification, unless the request was stored before.
     ///
-    /// `batch` is the idempotent request that contains all of them, and is stored with the first.
-    /// If another request has used its key, nothing is stored and each outcome is `keyReused`.
+    /// `batch` is the idempotent request that contains all of them, and is stored with the first
+    /// notification. If another request has used the same idempotency key, nothing is stored and
+    /// each outcome is `keyReused`.
     func post(
         _ posts: [NewNotification],
         of batch: IdempotentRequest?,
@@ -135,9 +137,9 @@ package protocol NotificationStore: PostStore {
     /// longer sent.
     ///
     /// Returns `false` if there is no such notification, or it is another sender's.
-    /// `cancelRecalled` cancels the pushes; a push that is due before that is cancelled when it is
-    /// due. For more than a `page` of recipients one row stands for all of them; `nil`: the
-    /// store's own page size.
+    /// `cancelRecalled` cancels the pushes later; a push that is due before that is cancelled when
+    /// it is due. For more than a `page` of recipients one stored row stands for all of them;
+    /// `nil`: the store's own page size.
     func recall(
         _ id: NotificationID,
         by recaller: Recaller,

@@ -54,15 +54,16 @@ package struct PageBuilder {
 
     // MARK: - Private
 
-    /// A tombstone is for a client that may have the notification.
+    /// Whether the page shows the entry. It shows a tombstone only to a client that may have the
+    /// notification, since it asks for the changes after a number.
     private func isShown(_ entry: NotificationPage.Entry) -> Bool {
         !entry.isGone || self.range.start != nil
     }
 
     private mutating func pass(_ expired: NotificationPage.Entry) {
         self.page.changedAt = max(self.page.changedAt, expired.expiresAt)
-        // The page's end does not move to an expired row, unless the page has its maximum of rows:
-        // once the row is deleted, the cursor of the same page would be another one.
+        // The page's end does not move to an expired row, unless the page has its maximum of rows.
+        // Otherwise the same page would have another cursor once the row is deleted.
         if self.rows == Self.maximumRows { self.page.end = expired.change }
     }
 

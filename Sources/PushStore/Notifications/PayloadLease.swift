@@ -2,7 +2,7 @@
 package enum PayloadLease: Sendable, Hashable {
     /// The lease begins with this call.
     case granted
-    /// The user has it already.
+    /// The user has a lease already.
     case held
     /// There is nothing to lease: the user is not a recipient, the lease has ended, or the payload
     /// is erased.

@@ -11,6 +11,6 @@ package struct Reach: Sendable, Hashable {
         (self.recipients, self.pushes, self.isComplete) = (recipients, pushes, isComplete)
     }
 
-    /// Before the fan-out, or the release, has found anybody.
+    /// The reach before the fan-out or the release has found anybody.
     package static let none = Reach(recipients: 0, pushes: 0, isComplete: false)
 }

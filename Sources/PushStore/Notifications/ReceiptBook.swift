@@ -2,9 +2,9 @@ internal import Synchronization
 
 /// The receipts of fetched notifications, until they are written. Any thread may use it.
 ///
-/// Receipts are merged, and written late in the order of their rows: a broadcast causes a hundred
-/// thousand within seconds, and posts must not wait for them. A crash loses them; while the
-/// process lives, every loss is counted.
+/// Receipts are merged, and written late in the order of their rows. A broadcast may cause 100,000
+/// receipts within seconds, and posts must not wait for them. A crash loses the waiting receipts;
+/// otherwise every lost receipt is counted.
 package final class ReceiptBook: Sendable {
     /// How long the first receipt waits for others to share its commit.
     package static let gathering = Duration.milliseconds(500)
@@ -30,7 +30,7 @@ package final class ReceiptBook: Sendable {
 
     private struct State {
         var noted: [Key: Int64] = [:]
-        /// Taken from `noted`, last row first.
+        /// Receipts taken from `noted`, sorted with the last row first.
         var sorted: [Receipt] = []
         var dropped = 0
     }
@@ -49,7 +49,7 @@ package final class ReceiptBook: Sendable {
         case added, dropped
     }
 
-    /// Adds receipts; the earliest of each counts.
+    /// Adds receipts. Of several receipts for one notification and user, the earliest counts.
     package func record(_ notifications: [Int64], by user: Int64, at time: Int64) -> Noted {
         self.state.withLock { state in
             let isFirst = state.noted.isEmpty && state.sorted.isEmpty

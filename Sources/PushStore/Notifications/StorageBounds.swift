@@ -8,7 +8,7 @@ package struct StorageBounds: Sendable, Hashable {
     package let devices: Int
     /// Notifications that the user has sent and that have not expired, recalled ones included.
     package let notifications: Int
-    /// Bytes of their payloads, as they are stored.
+    /// Bytes of these notifications' payloads, as they are stored.
     package let bytes: Int
 
     /// `nil` if a limit is outside its range.
@@ -22,8 +22,8 @@ package struct StorageBounds: Sendable, Hashable {
         self.bytes = bytes
     }
 
-    /// The limit that a user with this usage would exceed with one more payload; `nil` if it may
-    /// be stored.
+    /// The limit that a user with this usage would exceed with one more payload; `nil` if that
+    /// payload may be stored.
     func excess(_ usage: Usage, adding payload: Int) -> StorageExcess? {
         if usage.notifications >= Int64(self.notifications) { return .notifications }
         return usage.bytes > Int64(self.bytes - payload) ? .bytes : nil

@@ -15,7 +15,7 @@ package struct StoredNotification: Sendable, Hashable {
     package let leasedUntil: Date?
     package let createdAt: Date
     package let expiresAt: Date
-    /// When the user's view of it last changed.
+    /// When the user's view of the notification last changed.
     package let changedAt: Date
 }
 

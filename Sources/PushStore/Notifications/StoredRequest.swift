@@ -7,8 +7,8 @@ package struct StoredRequest: Sendable {
     package let notification: Int64
     package let createdAt: Int64
     package let expiresAt: Int64
-    /// `nil` for an incomplete reach: a repeated request gets the same answer, although more may
-    /// be known.
+    /// `nil` if the reach was incomplete when the request was stored. A repeated request gets the
+    /// same answer, even if the fan-out has ended by then.
     package let recipients: Int64?
     package let pushes: Int64?
 

@@ -3,7 +3,7 @@ package import PushCore
 
 extension Audience {
     /// Reads the columns of an audience: expressions in clear, names of platforms as JSON. Throws
-    /// if either does not decode.
+    /// if the expressions or the names do not decode.
     package init(expressions: [String], of app: AppName, platformNames: String?) throws {
         let platforms = try platformNames.map { try JSONDecoder().decode([String].self, from: Data($0.utf8)) }
         self.init(

@@ -13,7 +13,7 @@ package struct Audience: Sendable, Hashable {
     package let aim: Aim
     /// The app of the notification: only its users become recipients.
     package let app: AppName
-    /// `nil` means all platforms, where there is one app only.
+    /// `nil` means all platforms: the server uses it if it has only one app.
     package let platforms: Set<Platform>?
 
     package init(_ expressions: [TagExpression], of app: AppName = .usual, platforms: Set<Platform>? = nil) {
@@ -43,7 +43,7 @@ package struct Audience: Sendable, Hashable {
             guard let own = expression.branches else { return nil }
             tags.formUnion(own)
         }
-        // Sorted, so that a later page finds the same order.
+        // The tags are sorted, so that a later page finds them in the same order.
         return tags.isEmpty ? nil : tags.sorted { $0.description < $1.description }
     }
 }

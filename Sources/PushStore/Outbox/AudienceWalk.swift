@@ -1,4 +1,4 @@
-/// A living device of an audience.
+/// A device of an audience that is registered and not retired.
 package struct AudienceDevice: Sendable, Hashable {
     package let number: Int64
     package let user: Int64
@@ -22,7 +22,8 @@ package struct AudiencePage: Sendable, Hashable {
     }
 }
 
-/// The position of a walk along an audience; nothing else must survive a crash.
+/// The position of a fan-out among the rows of an audience: all that a fan-out needs to continue
+/// after a crash.
 package struct AudienceWalk: Sendable, Hashable {
     /// A notification for more devices than this is a broadcast.
     package static let page = 1000
@@ -31,7 +32,7 @@ package struct AudienceWalk: Sendable, Hashable {
 
     /// The index of the audience's branch.
     package var branch: Int
-    /// The last row that the walk has passed.
+    /// The last row that the fan-out has examined.
     package var cursor: Int64
 
     package init(branch: Int = 0, cursor: Int64 = 0) {

@@ -31,7 +31,8 @@ extension DeliveryStage {
 }
 
 extension DeliveryEntry: StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let state = DeliveryStage(rawValue: try row.text(DeliveryColumn.stage)) else { return nil }
         let isReceived = state == .fetched || state == .read
@@ -52,7 +53,8 @@ extension DeliveryEntry: StoredEntity {
     }
 }
 
-/// The columns of a failed push in lists, which needs no receipt.
+/// The column that lists of failed pushes select after those of `DeliveryColumn`; a failed push
+/// needs no receipt.
 package enum FailedColumn: Int32, SelectedColumn {
     case notification = 11
 
@@ -69,7 +71,8 @@ package enum FailedColumn: Int32, SelectedColumn {
 }
 
 extension FailedPush: StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if the name cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
+    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard
             let id = NotificationID(rawValue: try row.integer(FailedColumn.notification)),
@@ -125,7 +128,7 @@ extension NotificationTimes: StoredEntity {
         }
     }
 
-    /// `nil` if this version cannot have written the row.
+    /// `nil` if the row has a value that this version never writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = NotificationID(rawValue: try row.integer(Column.id)) else { return nil }
         self.init(

@@ -1,7 +1,8 @@
 package import Foundation
 package import PushCore
 
-/// An audience with the keyed hashes for its lookups, which are made before the writer runs.
+/// An audience with the keyed hashes for its lookups. They are made before the store's writer
+/// runs.
 package struct HashedAudience: Sendable {
     package let audience: Audience
     /// The users that the audience names.
@@ -28,7 +29,7 @@ package struct HashedAudience: Sendable {
                 tags.map { $0.isReserved || policy.isOpen($0) ? .devicesWith(tag: index.hash($0)) : .nothing }
                 + tags.map { tag in
                     guard let name = tag.username else { return .usersWith(tag: index.hash(tag)) }
-                    // Users named without other conditions are recipients anyhow.
+                    // Users named without other conditions become recipients with the post itself.
                     return audience.usernames.contains(name) ? .nothing : .user(key: index.hash(name))
                 }
         } else {
@@ -55,6 +56,6 @@ package enum AudienceBranch: Sendable, Hashable {
     case usersWith(tag: Data)
     /// One user, by the keyed hash of the name, without the devices.
     case user(key: Data)
-    /// No device or user has the tag in that way.
+    /// The branch has no rows: the tag adds no device or user.
     case nothing
 }

@@ -9,8 +9,8 @@ package struct LeasedDelivery: Sendable, Hashable {
     package let user: Int64
     package var push: Push
     package let state: DeliveryState
-    /// Whether the address had an accepted push before. The store looks it up for probes; it is
-    /// `false` for all others.
+    /// Whether a provider has accepted a push to the address before. The store finds that out for
+    /// probes only; for other pushes it is `false`.
     package let isAddressKnown: Bool
     /// Whether the next push to the device waits for an interval after this one.
     package let isPaced: Bool
@@ -34,7 +34,7 @@ package struct LeasedDelivery: Sendable, Hashable {
 
 /// Limits of the count of a user's unread notifications.
 package enum UnreadCount {
-    /// The store examines so many of the user's latest changes, which takes less than a
+    /// The number of the user's latest changes that the store examines. That takes less than a
     /// millisecond.
     package static let maximumExamined = 1000
 }
@@ -43,7 +43,7 @@ package enum UnreadCount {
 package enum Queue: Int, Sendable, CaseIterable {
     /// Notifications to few devices; they go first.
     case direct
-    /// Broadcasts, which must not delay a single notification.
+    /// Broadcasts, which must not delay notifications to few devices.
     case bulk
 }
 
@@ -53,7 +53,7 @@ package struct LeaseRequest: Sendable, Hashable {
     package let queue: Queue
     package let limit: Int
     /// The shortest time between two pushes to one device; only the latest of the pushes due
-    /// meanwhile is sent. `nil`: none.
+    /// meanwhile is sent. `nil`: no such limit.
     package let interval: Duration?
     /// Whether each push has the number of its user's unread notifications.
     package let countsUnread: Bool

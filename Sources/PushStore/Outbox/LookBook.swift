@@ -1,17 +1,18 @@
 package import PushCore
 internal import Synchronization
 
-/// The changes that devices must show, until `LookService` has enqueued their pushes. Any
-/// thread may use it.
+/// The changes that devices must show, until `LookService` has enqueued a look for each: a push
+/// that tells a device to sync. Any thread may use it.
 ///
 /// A change costs an entry in memory, merged with others of its user: a user who marks hundreds of
-/// notifications causes one write. A crash loses the changes of a moment, which lists still have.
+/// notifications causes one write. A crash loses the entries of a moment, but not the changes: the
+/// devices' next sync finds them.
 package final class LookBook: Sendable {
     /// The entries of one write.
     package struct Entries: Sendable {
         package var orders: [LookOrder] = []
         package var syncs: [LookSync] = []
-        /// Recalled notifications, whose recipients must look.
+        /// Recalled notifications. The devices of their recipients must sync.
         package var recalls: [NotificationID] = []
 
         package init() {}
@@ -60,7 +61,7 @@ package final class LookBook: Sendable {
         }
     }
 
-    /// Records a recall, for which all recipients must look.
+    /// Records a recall, after which the devices of all recipients must sync.
     package func record(recallOf id: NotificationID) {
         self.add { if $0.recalls.count < self.limit { $0.recalls.append(id) } }
     }

@@ -3,7 +3,8 @@ package import Foundation
 /// A change of a user's notifications that the user's devices must show.
 package struct LookOrder: Sendable, Hashable {
     package let user: Int64
-    /// The session that made all changes, whose devices know them; `nil`: none, or several did.
+    /// The session that made all of the changes, so that its devices know them; `nil` if none or
+    /// several sessions made them.
     package let session: String?
     /// Whether the pushes go at once and with high priority, as after a recall.
     package let isUrgent: Bool
@@ -12,7 +13,7 @@ package struct LookOrder: Sendable, Hashable {
         (self.user, self.session, self.isUrgent) = (user, session, isUrgent)
     }
 
-    /// One order for both changes of the user.
+    /// One order for the changes of this order and of `other`.
     func merged(with other: LookOrder) -> LookOrder {
         LookOrder(
             user: self.user,
@@ -33,16 +34,18 @@ package struct LookSync: Sendable, Hashable {
     }
 }
 
-/// Decides when a device gets its next look. It only decides.
+/// Decides when a device gets its next look, which is a push that tells it to sync. The plan
+/// itself writes nothing.
 package struct LookPlan: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
-        /// A look waits already, and tells of this change too.
+        /// A look waits already, and the sync after it finds this change too.
         case leave
-        /// Another look is due then; it replaces one that waits.
+        /// Make another look, due at this time. It replaces a look that waits.
         case make(dueAt: Date)
     }
 
-    /// As long as a notification's usual lifetime, since providers see the time.
+    /// The lifetime of a look: the same as a notification's usual lifetime, since providers see
+    /// it.
     package static let lifetime: TimeInterval = 2_592_000
     /// How long changes are gathered before the first look, at most.
     private static let longestGathering: TimeInterval = 2
@@ -56,8 +59,8 @@ package struct LookPlan: Sendable, Hashable {
         self.interval = Double(interval.components.seconds)
     }
 
-    /// The step for a change now. `last` is when the device's last look was due; `isWaiting`:
-    /// nobody sends it yet.
+    /// The step for a change now. `last` is when the device's last look was due; `isWaiting`: that
+    /// look is not being sent yet.
     package func step(last: Date?, isWaiting: Bool, isUrgent: Bool, now: Date) -> Step {
         if isWaiting, !isUrgent || last.map({ $0 <= now + Self.urgentInterval }) == true { return .leave }
         let pause = isUrgent ? min(self.interval, Self.urgentInterval) : self.interval

@@ -3,21 +3,21 @@ package import PushCore
 
 /// Reads pushes and their states.
 package protocol OutboxReader: Sendable {
-    /// The time at which the next push of a queue that is not leased is due.
+    /// The time at which the queue's next push is due; leased pushes do not count.
     func nextDue(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
     /// The send time of the oldest notification that still has a push in this queue, whether due
     /// now or scheduled for a retry. Pushes parked until their device connects do not count.
     ///
-    /// No index has the age. So the store examines `OldestPush.maximumExamined` pushes at each end
-    /// of the queue. The pushes that are due first include the oldest untried ones, and those that
-    /// are due last include the most often refused ones. With more than twice as many pushes there
-    /// may be an older one.
+    /// No index sorts pushes by age. So the store examines `OldestPush.maximumExamined` pushes at
+    /// each end of the queue. The pushes that are due first include the oldest untried ones, and
+    /// those that are due last include the most often refused ones. If the queue has more than
+    /// twice as many pushes, one that is not examined may be older.
     func oldestWaiting(in lane: Lane, _ queue: Queue) async throws(StoreError) -> Date?
 
     /// The due push that the choice prefers. Among equals, single notifications come before
-    /// broadcasts, and older pushes before newer ones. If no push fits the choice, the oldest push
-    /// to a user whom it does not avoid, or else the oldest of all.
+    /// broadcasts, and older pushes before newer ones. If no push fits the choice, returns the
+    /// oldest push to a user whom the choice does not avoid, or else the oldest of all.
     func probe(in lane: Lane, _ choice: ProbeChoice, now: Date) async throws(StoreError) -> DuePush?
 
     /// Whether the notification exists, is not recalled, and belongs to the sender, if one is
@@ -61,15 +61,15 @@ package protocol OutboxReader: Sendable {
     func latestNotifications(ofUser user: Int64, limit: Int) async throws(StoreError) -> [NotificationTimes]
 
     /// Counts the next `limit` pushes of a notification after a device number; `last` is the last
-    /// number counted, and `nil` after the end.
+    /// number counted, and `nil` once all are counted.
     func countDeliveries(
         of id: NotificationID,
         after device: Int64,
         limit: Int
     ) async throws(StoreError) -> (counts: [DeliveryStage: Int], last: Int64?)
 
-    /// Whether more devices of a notification may still be found, each for a push; `false` if its
-    /// audience cannot be read.
+    /// Whether the fan-out of a notification may still find more devices; `false` if the audience
+    /// cannot be read.
     func isFanningOut(_ id: NotificationID) async throws(StoreError) -> Bool
 
     /// When a scheduled notification is sent; `nil` if it was sent, or was never scheduled.
@@ -102,7 +102,7 @@ package protocol OutboxStore: Sendable {
     func leaseProbe(_ push: DuePush, from lane: Lane, interval: Duration?, now: Date) async throws -> LeasedDelivery?
 
     /// Reserves the next probe of a paused lane for this server, among all servers that share the
-    /// store; `false` while another server has it. May be repeated.
+    /// store; `false` while another server has reserved it. The call may be repeated.
     func acquireProbe(of lane: Lane) async throws -> Bool
 
     /// Makes pushes due at once that were leased when the last process ended: no other process can
@@ -128,17 +128,19 @@ package protocol OutboxStore: Sendable {
     /// meanwhile, goes to the device's present address.
     func settle(_ ended: [(LeasedDelivery, Settlement)], now: Date) async throws
 
-    /// Enqueues pushes that tell devices to sync, in their lanes of looks; returns whether there
-    /// are any. Only devices in the lanes of `StoreOptions.looks` get them.
+    /// Enqueues looks, which are pushes that tell devices to sync, in the devices' lanes of looks;
+    /// returns whether it has enqueued any. Only devices in the lanes of `StoreOptions.looks` get
+    /// them.
     ///
-    /// `makeID` draws an id, as a notification's; `nil`: none, so the store asks again.
+    /// `makeID` draws an id in the form of a notification's; if it returns `nil`, the store calls
+    /// it again.
     func enqueueLooks(
         _ orders: [LookOrder],
         makeID: @escaping @Sendable () -> NotificationID?,
         now: Date
     ) async throws -> Bool
 
-    /// Cancels the looks of sessions' devices that wait, unless the user has newer changes.
+    /// Cancels the waiting looks of these sessions' devices, unless the user has newer changes.
     func cancelLooks(of syncs: [LookSync], now: Date) async throws
 
     /// Expands the oldest running broadcast by one page; returns the number of pushes created, or
@@ -150,12 +152,12 @@ package protocol OutboxStore: Sendable {
     func expandFanout(page: Int?, now: Date) async throws -> Int?
 
     /// Sends the scheduled notifications that are due, the oldest first, at most `limit` in one
-    /// transaction; `nil`: the store's own number. Fewer, if they have many devices.
+    /// transaction; `nil`: the store's own number. It sends fewer if they have many devices.
     ///
-    /// Each reaches the recipients that a post of this moment would reach, and takes its place in
-    /// the order of notifications now; it counts as created now. The store skips a named user who
-    /// was deleted, and an expired notification. A notification whose row does not decode is set
-    /// aside: it stays until it expires, and blocks no other.
+    /// Each gets what a post of this moment would get: its recipients, its time of creation and
+    /// its place in the order of notifications. The store skips a named user who was deleted, and
+    /// an expired notification. A notification whose row does not decode is set aside: it stays
+    /// until it expires, and blocks no other.
     func releaseScheduled(limit: Int?, now: Date) async throws -> Release
 }
 

@@ -1,4 +1,4 @@
-/// The reason why pushes wait or have ended, as their senders see it.
+/// The reason why pushes wait or have ended, as publishers see it.
 package enum PushReason {
     /// The push waits until its device connects.
     package static let away = "no event stream is open"

@@ -39,12 +39,12 @@ package struct PushTarget: Sendable {
         )
     }
 
-    /// Whether users who require encryption get it: an end-to-end payload, or the constant text
-    /// that tests a device. All others leave them out.
+    /// Whether users who require encryption get the notification, too. They get end-to-end
+    /// payloads, and the fixed text that tests one device.
     package var isForAll: Bool { self.isEndToEnd || self.audience.isOneDevice }
 
-    /// Whether it takes the place of a device's last notification with its collapse key: the
-    /// device gets only the newest. `nil`: it is that one.
+    /// Whether this notification replaces the device's last one with the same collapse key: the
+    /// device gets only the newest. `nil` if this notification is the last one.
     package func replaces(_ last: Int64, sequence: Int64) -> Bool? {
         last == self.id ? nil : sequence <= self.sequence
     }

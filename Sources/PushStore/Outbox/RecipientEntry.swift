@@ -1,7 +1,7 @@
 package import Foundation
 package import PushCore
 
-/// A recipient's receipt of a notification, as the sender sees it.
+/// A recipient's receipt of a notification, as the notification's publisher sees it.
 package struct RecipientEntry: Sendable, Hashable {
     /// The user's number, which orders the entries.
     package let user: Int64

@@ -12,7 +12,7 @@ package struct Release: Sendable, Hashable {
     /// The notifications that were not sent, since their sender was deleted or may no longer send
     /// them. They are recalled.
     package var refused: [NotificationID] = []
-    /// Whether the delivery has work now.
+    /// Whether there are pushes to send now.
     package var hasWork = false
     /// When the next notification is due, which is not after the time of the pass if more are due;
     /// `nil` if there is none.

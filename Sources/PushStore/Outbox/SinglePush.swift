@@ -15,7 +15,7 @@ package struct SinglePush: Sendable, Hashable {
 
 /// The state of a push that an operator wants to change.
 package enum PushStanding: Sendable, Hashable {
-    /// The push is due then; `nil`: when its device opens an event stream.
+    /// The push is due at `until`; `nil`: when its device opens an event stream.
     case waiting(until: Date?)
     /// A server is sending the push; if it is cancelled, the server does not retry it.
     case sending(isCancelled: Bool)

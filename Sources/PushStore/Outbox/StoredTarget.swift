@@ -48,7 +48,7 @@ package struct StoredTarget: Sendable {
         return HashedAudience(audience, sealing.index, tags)
     }
 
-    /// The notification as it is pushed; `sequence` takes the place of its own.
+    /// The notification as it is pushed; `sequence`, if given, replaces the notification's own.
     package func target(to audience: HashedAudience, sequence: Int64? = nil) -> PushTarget {
         PushTarget(
             id: self.id,

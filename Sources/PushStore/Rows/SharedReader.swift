@@ -3,7 +3,8 @@ package import PushCore
 
 /// A value that is decoded from a row of either database.
 package protocol StoredEntity {
-    /// `nil` if this version cannot have written the row; throws if a value cannot be decrypted.
+    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
+    /// decrypted.
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws
 }
 
@@ -14,10 +15,11 @@ package enum StoredValue: Sendable {
     case bytes(Data)
 }
 
-/// A reader whose database runs its own statements for lists and entries.
+/// A reader of lists and entries. Each database has its own statements for them.
 ///
-/// The values of a statement and the decoding of its rows are here, once for all databases. Each
-/// statement has its parameters in the order in which its function names them.
+/// The values that a statement gets, and the decoding of its rows, are here, once for all
+/// databases. A statement has its parameters in the order of the values that its function here
+/// passes.
 package protocol SharedReader: StoreReader {
     var sealing: Sealing { get }
 
@@ -201,7 +203,7 @@ extension StoredValue {
     fileprivate static func date(_ date: Date) -> StoredValue { .integer(date.milliseconds) }
 }
 
-/// A row whose existence is the answer.
+/// A row without values: only its existence matters.
 private struct AnyRow: StoredEntity {
     init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) {}
 }
@@ -216,7 +218,7 @@ private struct OwnedDevice: StoredEntity {
     }
 }
 
-/// The number of pushes in a stage, and the last device among them.
+/// The number of pushes in a stage, and the highest device number among them.
 private struct StageCount: StoredEntity {
     let stage: DeliveryStage
     let count: Int

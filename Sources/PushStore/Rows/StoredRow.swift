@@ -2,7 +2,7 @@ package import Foundation
 
 /// The columns of a query, in the order in which it selects them.
 ///
-/// Reading a column by its case cannot read another one: `list` has the columns in the order of
+/// Reading a column by its case always reads that column: `list` has the columns in the order of
 /// the cases.
 package protocol SelectedColumn: CaseIterable, RawRepresentable<Int32> {
     var sql: String { get }

@@ -112,7 +112,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names the notification if the server does not know it.
+    /// Runs a request. If the server does not know the notification, the error names it.
     private func naming<Value>(_ id: String, _ ask: () async throws -> Value) async throws -> Value {
         do {
             return try await ask()
@@ -145,7 +145,7 @@ struct DeliveriesCommand: AsyncParsableCommand {
             return left > 0
         }
         list.end()
-        // Standard output stays a list of pushes.
+        // This goes to standard error: standard output stays a list of pushes.
         if left == self.limit, !self.output.json { printEscaped("no failed pushes", to: STDERR_FILENO) }
     }
 
@@ -180,7 +180,8 @@ struct FanoutState {
         self.counts.filter { !["queued", "sending"].contains($0.name) }.reduce(0) { $0 + $1.count }
     }
 
-    /// Whether it was sent, all its devices are found, and none of their pushes waits.
+    /// Whether the notification was sent, all its devices are found, and none of their pushes
+    /// waits.
     var isOver: Bool { self.json["SendAt"]?.text == nil && !self.isFanningOut && self.ended == self.total }
 
     /// The current work, for a bar.

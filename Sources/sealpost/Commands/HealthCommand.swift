@@ -43,8 +43,8 @@ struct HealthCommand: AsyncParsableCommand {
         }
     }
 
-    /// A bad configuration is a failure like any other, since Docker gives a meaning only to the
-    /// exit codes 0 and 1.
+    /// A bad configuration gets the exit code 1, like any other failure: Docker gives a meaning
+    /// only to the exit codes 0 and 1.
     private var check: HealthCheck {
         get throws {
             do {

@@ -102,7 +102,8 @@ struct InitCommand: AsyncParsableCommand {
     /// for an option that is not valid.
     private func answers(_ dialogue: InitDialogue?) throws -> InitAnswers {
         var answers = InitAnswers()
-        // The variables override the file that is written, and the keys are made where they say.
+        // The variables override the configuration that is written, and determine where the keys
+        // are made.
         let environment = ProcessInfo.processInfo.environment
         answers.listen =
             try self.checked(self.listen, InitAnswers.listen)

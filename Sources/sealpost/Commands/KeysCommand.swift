@@ -129,7 +129,7 @@ struct KeyringChange: ParsableArguments {
     )
     var direct = false
 
-    /// The daemon that changes it; `nil`: the command does.
+    /// The daemon that changes the keyring's file; `nil`: the command changes it.
     ///
     /// Throws `AdminSocketError` if the daemon does not answer, and `CommandFailure` if the files
     /// are another user's.

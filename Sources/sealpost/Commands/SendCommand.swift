@@ -58,7 +58,8 @@ struct SendCommand: AsyncParsableCommand {
                     let sent = try await administration.ask("POST", LocalPaths.notifications, order) ?? .null
                     self.output.show(sent, Self.line(sent, isDaemon: administration.isDaemon))
                 } catch var problem as Problem {
-                    // The server names its members, and the caller has given options.
+                    // The server's message names members of the request, but the caller has given
+                    // options.
                     problem.detail = problem.detail?.replacing("SendAt", with: "--at")
                         .replacing("ExpiresIn", with: "--expires-in")
                     throw problem
@@ -83,7 +84,7 @@ struct SendCommand: AsyncParsableCommand {
         }
     }
 
-    /// The longest text that is read: the server refuses shorter ones, too.
+    /// The longest text that is read. The server's own limit is lower.
     private static let maximumBytes = 16_777_216
 
     /// The text of the argument, or of standard input without the newline at its end.

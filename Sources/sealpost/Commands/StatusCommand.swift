@@ -65,7 +65,8 @@ struct StatusReport {
             "queue: \(pending) \(pending == 1 ? "push" : "pushes") pending, \(count) \(count == 1 ? "notification" : "notifications") scheduled\(next)"
     }
 
-    /// The sums of the steps of the last hour in which the server ran, and their time.
+    /// The counts of the last hour in which the server ran, summed over the steps of its history,
+    /// and their time.
     private var lastHour: String {
         let history = self.status["History"] ?? .null
         let steps = history.elements("Posted")

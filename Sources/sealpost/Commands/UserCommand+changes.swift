@@ -145,8 +145,8 @@ struct ExistingUser: ParsableArguments {
         }
     }
 
-    /// Runs `body` as `withAdministration` does. If the user does not exist, throws a problem that
-    /// names it.
+    /// Runs `body` as `withAdministration` does. If the user does not exist, throws a problem with
+    /// the user's name.
     func asking(_ configuration: Configuration, _ body: (Administration) async throws -> Void) async throws {
         try await withAdministration(configuration) { administration in
             do {
@@ -161,7 +161,7 @@ struct ExistingUser: ParsableArguments {
     /// user's name.
     var segment: String {
         get throws {
-            // The last two are not segments of a path.
+            // `.` and `..` cannot be segments of a path.
             guard Username(self.name) != nil, ![".", ".."].contains(self.name) else { throw self.missing }
             return Administration.encoded(self.name)
         }

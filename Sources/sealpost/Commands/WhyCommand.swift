@@ -29,7 +29,7 @@ struct WhyCommand: AsyncParsableCommand {
             if let notification, NotificationID(notification) == nil {
                 throw ValidationError("\"\(notification)\" is not the number of a notification")
             }
-            // The server would take an empty segment of the path for another path.
+            // With an empty segment, the server would read another path.
             guard !self.subject.isEmpty else { throw ValidationError("the user, device or notification is empty") }
             let query = self.notification.map { "?notification=\($0)" } ?? ""
             let target = Paths.why(Administration.encoded(self.subject)) + query

@@ -7,9 +7,9 @@ import PushStore
 /// Creates the files of a new server: its configuration, its keys, its database, and its first
 /// administrator.
 ///
-/// The configuration gets its name last, so that an existing one belongs to a complete server.
-/// Each earlier file is whole or missing, and an existing one is used: after a crash, the same
-/// command continues.
+/// The configuration gets its name last, so that an existing configuration belongs to a complete
+/// server. Each file before it is whole or missing, and an existing file is used: after a crash,
+/// the same command continues.
 struct Initialization {
     let file: String
     let answers: InitAnswers

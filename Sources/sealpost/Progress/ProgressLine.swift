@@ -51,7 +51,7 @@ struct ProgressLine: Hashable {
 
     private var timeText: String? {
         guard let rate, self.done < self.total else { return nil }
-        // Rounded up, since work that remains never takes 0 seconds.
+        // The time is rounded up, since work that remains never takes 0 seconds.
         let seconds = Int(min((Double(self.total - self.done) / rate).rounded(.up), 360_000_000))
         let (hours, minutes) = (seconds / 3600, seconds / 60 % 60)
         let end = Self.padded("\(seconds % 60)", to: 2, with: "0")

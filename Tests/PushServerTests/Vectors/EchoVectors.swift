@@ -6,7 +6,8 @@ import Testing
 
 @testable import PushServer
 
-/// `echo.json`: the server's answers to a `MyToken`, and the values that it refuses.
+/// `echo.json`: values of `MyToken` with the server's answer to each, and values that the server
+/// refuses.
 enum EchoVectors {
     static func file() async throws -> JSONValue {
         let server = try await VectorServer()

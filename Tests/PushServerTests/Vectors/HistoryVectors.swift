@@ -87,8 +87,8 @@ enum HistoryVectors {
         let server = try await VectorServer()
         var history = History("a device's clock is a day ahead, and is put right: nothing is lost", server)
         try await server.post(1, #""one""#, lifetime: 3600)
-        // Without signatures, because a client that pins a key refuses answers while its clock is
-        // this wrong.
+        // This sync has no signatures, because a client that pins a key refuses answers while its
+        // clock is this wrong.
         try await history.sync()
         server.advance(by: 1)
         try await history.sync(clockIsAheadBy: 86_400)

@@ -335,7 +335,7 @@ enum InterferenceVectors {
         },
     ]
 
-    /// Most are the server's own answers to another user.
+    /// Most of these are the server's own answers to another user.
     private static let ofAccounts = [
         Self.same("another account's refusal", "wrongAccount") { answer, server in
             answer = try await server.ask(.get, "/api/notifications/7", user: "bob")

@@ -5,8 +5,8 @@ import Testing
 
 @testable import PushServer
 
-/// `late.json`: answers that arrive after something has happened to the inbox, though the client
-/// asked before.
+/// `late.json`: answers to requests that a client sent before its inbox changed, and that arrive
+/// after the change.
 enum LateAnswerVectors {
     fileprivate enum Call: String {
         /// The notification, the list of one id for a notification on the screen, or the next
@@ -34,8 +34,8 @@ enum LateAnswerVectors {
         let call: Call
         let event: Event
         var past = Past.list
-        /// Whether the client sends the task to the server meanwhile; otherwise the task stays
-        /// queued.
+        /// Whether the client can send the queued task to the server before the answer arrives;
+        /// otherwise the task stays queued.
         var isReachable = true
         var wasRead = false
     }

@@ -13,7 +13,7 @@ enum OutboxVectors {
         case read, unread, dismiss, send
     }
 
-    /// A form in which a client asks for a task.
+    /// A form of the request that asks for a task.
     private struct Form {
         let task: Task
         let method: String
@@ -52,7 +52,8 @@ enum OutboxVectors {
 
     // MARK: - Answers of the server
 
-    /// Returns the inbox before the task: notification 7, the task's subject, and 8.
+    /// Returns the inbox before the task. It contains notification 7, which the task concerns, and
+    /// 8.
     private static func lists(isRead: Bool) async throws -> JSONValue {
         let server = try await VectorServer()
         for id in [7, 8] as [Int64] { try await server.post(id, #""payload \#(id)""#) }

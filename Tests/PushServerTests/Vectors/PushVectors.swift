@@ -5,7 +5,8 @@ import Testing
 /// `pushes.json`: the notification that a push names, and inputs that are not pushes of this
 /// server.
 enum PushVectors {
-    /// The largest is the largest that a double holds exactly, as JavaScript's numbers are.
+    /// The greatest id is 2^53 − 1. JavaScript's numbers are doubles, and hold all integers up to
+    /// it exactly.
     private static let ids: [Int64] = [
         1, 9, 4711, 2_147_483_647, 2_147_483_648, 999_999_999_999_999, 9_007_199_254_740_991,
     ]

@@ -2,7 +2,7 @@ import Foundation
 import HTTPSignatures
 import PushAPI
 
-/// A request with its answer, as on the wire but without their framing.
+/// A request with its answer: the parts that are sent, without their framing.
 struct VectorExchange: Sendable {
     /// How the body ended.
     enum End: String, Sendable {

@@ -26,7 +26,7 @@ struct WireRow: Sendable, CustomStringConvertible {
     /// The position at which a client stops to wait for `100 Continue`.
     private let stop: Int?
 
-    /// Without `ending`, the connection ends as the last answer says.
+    /// Without `ending`, the last answer says whether the connection ends.
     init(_ description: String, _ stream: String, _ answers: Answer..., then ending: Ending? = nil) {
         self.description = description
         self.ending = ending ?? (answers.last?.closes == true ? .closed : .open)

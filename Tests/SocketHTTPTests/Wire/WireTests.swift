@@ -7,8 +7,8 @@ import Testing
 /// Sends each row of the table in every way that its bytes can arrive.
 ///
 /// Only without a socket is a border between two portions certain to reach the parser. So the
-/// splits use `ScriptedStream`, which is also fast. Over sockets the tests send the whole and
-/// single bytes.
+/// splits use `ScriptedStream`, which is also fast. Over sockets the tests send the stream as a
+/// whole, and byte by byte.
 @Suite(.timeLimit(.minutes(5))) struct WireTests {
     @Test(arguments: WireRow.all) func streamIsAnsweredAlikeInAnyPortions(row: WireRow) async throws {
         let loops = try EventLoopGroup(count: 1)
@@ -66,7 +66,8 @@ import Testing
         return try await client.restOfBytes()
     }
 
-    /// No border, one after each byte, and one at each position; in long streams at every 37th.
+    /// Returns the ways to divide a stream: no border, one after each byte, and one at each
+    /// position (in long streams, at every 37th).
     private static func borders(_ count: Int) -> [[Int]] {
         [[], Array(stride(from: 1, to: count, by: 1))]
             + stride(from: 1, to: count, by: count > 1000 ? 37 : 1).map { [$0] }

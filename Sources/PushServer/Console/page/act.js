@@ -38,7 +38,7 @@ export function problemBox(problem, ...rest) {
 /** Runs an action. Its button is disabled meanwhile, and for `Retry-After` if the server sends that. */
 export async function busily(button, action) {
   if (button.getAttribute('aria-disabled') === 'true') return undefined;
-  // Not `disabled`, which would take the focus away.
+  // This does not set `disabled`, which would take the focus away.
   button.setAttribute('aria-disabled', 'true');
   button.setAttribute('aria-busy', 'true');
   let delay = 0;

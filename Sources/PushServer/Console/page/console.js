@@ -38,7 +38,7 @@ class Page {
     update(this.head, h('h1', {tabindex: '-1'}, text), h('div.row', {}, beside));
   }
 
-  /** Loads and draws at intervals while the page is visible. After a failure, shows the age of the figures. */
+  /** Calls `load` and `draw` at intervals while the page is visible. After a failure, shows the age of the figures. */
   every(seconds, load, draw) {
     let timer = 0, failures = 0, last = null, isAsking = false;
     const run = async () => {
@@ -138,7 +138,7 @@ function drawAccount() {
 
 // MARK: Signing in
 
-/** The only view without a session. */
+/** Draws the form for signing in, the only view without a session. */
 function drawSignIn(sentence = '', isBad = false) {
   current?.leave();
   current = null;
@@ -228,7 +228,7 @@ async function start() {
   }
 }
 
-// The address names the view, so the skip link cannot use it and moves the focus.
+// The address names the view, so the skip link cannot change the address. It moves the focus instead.
 document.getElementById('skip').addEventListener('click', event => {
   event.preventDefault();
   main.focus();

@@ -1,7 +1,7 @@
 // Builds elements, and updates the page's elements without losing focus or scroll position.
 
 const SVG = 'http://www.w3.org/2000/svg';
-// Set as properties, since the attribute holds only the initial value.
+// These are set as properties, since an attribute holds only the initial value.
 const PROPERTIES = new Set(['value', 'checked', 'open']);
 
 function dispatch(event) {
@@ -40,7 +40,7 @@ export function h(kind, attributes = {}, ...children) {
   return build(document.createElement(name), classes, attributes, children);
 }
 
-/** The same for SVG. */
+/** An SVG element, with the parameters of `h`. */
 export function s(kind, attributes = {}, ...children) {
   const [name, ...classes] = kind.split('.');
   return build(document.createElementNS(SVG, name), classes, attributes, children);
@@ -81,7 +81,7 @@ function morph(old, fresh) {
     if (old.data !== fresh.data) old.data = fresh.data;
     return;
   }
-  // The button's action is running or must wait; its end updates the button.
+  // The button's action is running or must wait; the end of the action updates the button.
   if (old.getAttribute('aria-disabled') === 'true') return;
   for (const {name} of [...old.attributes]) {
     if (!fresh.hasAttribute(name) && name !== 'open') old.removeAttribute(name);

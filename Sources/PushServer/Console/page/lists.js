@@ -12,7 +12,7 @@ import {count, plural} from './words.js';
  */
 export async function list(place, {load, draw, one, many = `${one}s`, signal}) {
   let items = [], cursor = null, hasMore = false, searched, loads = 0;
-  // Returns whether to show the items: not if the answer came too late.
+  // Returns whether to show the items: `false` if the answer came too late.
   const add = async from => {
     loads += 1;
     const mine = loads, next = await load(from);

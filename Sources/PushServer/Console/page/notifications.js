@@ -1,4 +1,4 @@
-// Notifications: the recent ones, and the outcome of each push of one. The page requests no payloads.
+// Notifications: the recent ones, and for one notification the outcome of each push. The page requests no payloads.
 
 import {Problem, ask, canManage, path} from './api.js';
 import {actionButton, ask as askFirst, form, whyButton} from './act.js';
@@ -8,7 +8,7 @@ import {ago, at, count, platformName, plural} from './words.js';
 export const title = 'Notifications';
 
 const RECENT = 50, PAGES = 6;
-// In the order of a push through them.
+// The states of a push, in their order in time.
 const STATES = [
   ['queued', 'Queued', 'warm'], ['sending', 'Sending', 'warm'], ['accepted', 'Accepted', 'tint'], ['fetched', 'Fetched', 'good'],
   ['read', 'Read', 'deep'], ['failed', 'Failed', 'bad'], ['expired', 'Expired', 'warn'], ['cancelled', 'Cancelled', 'plain'],
@@ -59,7 +59,7 @@ async function recent(signal) {
   return {rows, read};
 }
 
-/** Links to the notifications of an entry; a batch names all of its own. */
+/** Links to the notifications that an entry of the audit names; the entry of a batch names all of them. */
 export function links(subject) {
   const ids = subject.split(' ');
   const link = id => h('a.mono', {href: `#/notifications/${id}`}, id);
@@ -146,7 +146,7 @@ function draw(answer, counts, isPart, {id, refresh, more}) {
   ];
 }
 
-/** The counts as one bar and as a list. */
+/** The counts of pushes by state, as one bar and as a list. */
 function stack(counts, all) {
   const present = STATES.filter(([state]) => counts[state] > 0);
   return h('div.stack', {},

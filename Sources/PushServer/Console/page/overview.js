@@ -15,7 +15,7 @@ const CAUSES = {
   misconfigured: ['refuses the credentials', 'The provider refuses the credentials or the configuration of this sender. Correct what the reason names, then reload the server or try again.'],
   devices_refused: ['knows none of the devices', 'The provider did not know the devices of five users in a row. Compare the sender’s app, environment and project with those of the app.'],
 };
-// These do not end by themselves: a person must act.
+// Pauses with these causes do not end by themselves: a person must act.
 const NEEDS_HELP = new Set(['misconfigured', 'devices_refused']);
 const LATE = 60, VERY_LATE = 600, DAY = 86_400_000, QUIET_FROM = 12;
 
@@ -93,7 +93,7 @@ function plots(history) {
     h('details', {'data-key': 'figures'}, h('summary', {}, 'These figures as a table'), figures(end, {posted, accepted, failed, fetched, pending})));
 }
 
-/** Six rows of ten minutes. */
+/** The last hour as a table: six rows of ten minutes. */
 function figures(end, {posted, accepted, failed, fetched, pending}) {
   const rows = [];
   for (let from = Math.max(0, posted.length - 60); from < posted.length; from += 10) {
@@ -191,7 +191,7 @@ function nodeTable(caption, list) {
 
 // MARK: Credentials and facts
 
-// The limits in days of a year's certificate; shorter lives have a quarter and a tenth of theirs.
+// A certificate gets a warning 30 days before its end, and an alarm 3 days before; with a short lifetime, when a quarter and a tenth of it are left.
 function urgency({Lifetime}, left) {
   const life = Lifetime === null ? Infinity : Lifetime / 86400;
   return left < Math.min(3, life / 10) ? 'bad' : left < Math.min(30, life / 4) ? 'warn' : null;

@@ -12,7 +12,7 @@ const WIDTH = 240, HEIGHT = 64;
 export function byMinute(values, seconds, isLevel) {
   const size = Math.max(1, Math.round(60 / seconds));
   const minutes = [];
-  // From the end, so that the last minute is whole.
+  // The loop begins at the end, so that the last minute is whole.
   for (let end = values.length; end > 0; end -= size) {
     const known = values.slice(Math.max(0, end - size), end).filter(value => value !== null);
     minutes.unshift(known.length === 0 ? null : isLevel ? known.at(-1) : known.reduce((sum, value) => sum + value, 0));

@@ -61,7 +61,7 @@ function add(user, reload) {
     perform: async () => {
       const chosen = scopes.filter(([, label]) => label.querySelector('input').checked).map(([scope]) => scope);
       const made = await ask('POST', '/api/tokens', {body: {User: name.value.trim(), ExpiresIn: Number(lifetime.value), ...(chosen.length ? {Scopes: chosen} : {})}});
-      // After the first dialog is closed and has given the focus back.
+      // The new dialog opens after the first one is closed and has given the focus back.
       setTimeout(() => reveal({
         title: 'The new token', name: 'The token', secret: made.Token, told: `The token ${made.Prefix}… of ${name.value.trim()} is made.`,
         text: 'Copy it now: it is shown only once.',

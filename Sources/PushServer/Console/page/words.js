@@ -25,7 +25,7 @@ export function span(seconds) {
   return `${Math.floor(total / size)} ${unit}${remaining ? ` ${remaining} ${next[1]}` : ''}`;
 }
 
-/** One unit, with "ago" or "in". */
+/** A time relative to now, in one unit, with "ago" or "in". */
 export function relative(date, now = Date.now()) {
   const seconds = (date - now) / 1000;
   const size = Math.abs(seconds);

@@ -90,7 +90,8 @@ extension Authenticator {
         guard let user = try await reader.user(named: identity.name) else {
             guard rules.createsUsers else { throw TokenFault.account("there is no user \(identity.name)") }
             let role = identity.rights.role ?? .device
-            // `false`: another request has made the user. The next step binds it to its owner.
+            // The result does not matter: if it is `false`, another request has made the user. The
+            // next step binds the account to its owner.
             _ = try await self.store.addUser(
                 identity.name,
                 role: role,
@@ -123,7 +124,8 @@ extension Authenticator {
             if try await self.take(token, for: user, instead: stored, role, apps, entry) { return .again }
         }
         let scopes = token.account.rights.scopes(as: role)
-        // The rights are stored even without scopes, so that an older token with scopes ends.
+        // This check comes after the rights were stored: a token without scopes, too, must end
+        // older tokens with scopes.
         guard !scopes.isEmpty else { throw TokenFault.account("the claims give no scope") }
         let grant = IssuedGrant(
             token: token,

@@ -42,6 +42,6 @@ struct IssuedGrant: Sendable, Hashable {
     let token: IssuedToken
     let scopes: Scopes
     let expiresAt: Date
-    /// The generation of the keys that verified it.
+    /// The generation of the keys that verified the token.
     let generation: Int
 }

@@ -5,11 +5,11 @@ package struct IssuerDocument: Sendable, Hashable {
     /// The path of the document, below the issuer.
     package static let path = "/.well-known/openid-configuration"
 
-    /// The URL of its keys.
+    /// The URL of the issuer's key set.
     package let keySet: String
 
     /// Reads the document. Throws unless it names `issuer`, byte for byte: another issuer's keys
-    /// must not sign in for it.
+    /// must not verify its tokens.
     package init(_ bytes: [UInt8], of issuer: String) throws(IssuerDocumentError) {
         guard let value = try? JSONValue(reading: bytes), case .object = value else {
             throw IssuerDocumentError("the issuer's configuration is not a JSON object")

@@ -55,8 +55,8 @@ package struct IssuerKeySet: Sendable {
         return self.keys.allSatisfy { others.contains($0.identity) }
     }
 
-    /// The keys that may have signed the token. Without a `kid`, only a single key that suits its
-    /// algorithm.
+    /// The keys that may have signed the token. For a token without a `kid`, the one key that
+    /// suits its algorithm, or none if several do.
     private func candidates(for token: SignedToken) -> [Key] {
         let suitable = self.keys.filter { $0.algorithms.contains(token.algorithm) }
         guard let id = token.keyID else { return suitable.count == 1 ? suitable : [] }
@@ -89,11 +89,11 @@ private struct Key: Sendable {
     let id: String?
     let algorithms: Set<TokenAlgorithm>
     let material: Material
-    /// Equal for the same key under the same id.
+    /// Values that are equal for the same key under the same id.
     let identity: [String?]
 
-    /// Throws for a key that cannot verify tokens. Ignores certificates (`x5c`): the set's own
-    /// connection vouches for its keys.
+    /// Throws for a key that cannot verify tokens. Ignores certificates (`x5c`): the TLS
+    /// connection to the issuer authenticates the set's keys.
     init(_ value: JSONValue) throws(UnusableKey) {
         guard case .object = value else { throw UnusableKey(reason: "not an object") }
         guard value["use"]?.text ?? "sig" == "sig" else { throw UnusableKey(reason: "use is not sig") }

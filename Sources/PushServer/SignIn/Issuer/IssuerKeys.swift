@@ -2,12 +2,13 @@ package import Foundation
 package import PushCore
 internal import Synchronization
 
-/// The last read keys of an issuer, and the requests that wait for the next read. Any thread may
-/// use it.
+/// The keys of an issuer as they were last read, and the requests that wait for the next read. Any
+/// thread may use it.
 ///
 /// The reader of the keys gets a number from `begin`, and passes its result to `end`. A request
-/// with an unknown key waits for a read that begins after it. The reader decides how often it
-/// reads, so that strangers who invent keys cost the issuer nothing.
+/// with an unknown key waits for a read that begins after the request. The reader decides how
+/// often it reads, so that strangers who invent keys cannot make it send many requests to the
+/// issuer.
 package final class IssuerKeys: Sendable {
     /// The result of a read.
     enum Refresh: Sendable, Hashable {
@@ -18,9 +19,9 @@ package final class IssuerKeys: Sendable {
 
     private struct Waiter {
         let signal: Signal
-        /// The number of the last read that had begun before.
+        /// The number of the last read that had begun before the wait.
         let after: Int
-        /// The outcome of the first read that began after it and has ended.
+        /// The outcome of the first read that began after the wait and has ended.
         var outcome: Refresh?
     }
 

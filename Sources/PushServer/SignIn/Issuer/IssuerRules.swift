@@ -18,19 +18,19 @@ package struct IssuerRules: Sendable {
         }
     }
 
-    /// Compared with `iss` byte for byte.
+    /// The issuer's name, which is compared with `iss` byte for byte.
     package var issuer: String
     /// Earlier names of the issuer: accounts of its users remain theirs. The server does not
     /// accept tokens with these names.
     package var formerIssuers: Set<String> = []
-    /// At least one must be in `aud`.
+    /// The audiences that the server accepts; at least one must be in `aud`.
     package var audiences: Set<String>
     /// The claim that has the audience of a token without `aud`, such as the access tokens of
     /// Amazon Cognito; `nil`: the server refuses these tokens.
     package var audienceClaim: String?
     package var algorithms = Set(TokenAlgorithm.allCases)
     /// The clients that the issuer may have issued a token to, by `azp` or `client_id`. If empty,
-    /// any client, but then a token may have no other audience.
+    /// any client is accepted, but then a token must not have any other audience.
     package var authorizedParties: Set<String> = []
     /// The claim with the user's name, and the prefix that the server puts before it.
     package var nameClaim = "sub"
@@ -41,7 +41,7 @@ package struct IssuerRules: Sendable {
     package var includesPasswordUsers = false
     /// `nil`: users keep the roles of their accounts.
     package var roles: Mapping<Role>?
-    /// The role of users to whom that claim gives none; `nil`: they cannot sign in.
+    /// The role of users who get none from the claim of `roles`; `nil`: they cannot sign in.
     package var otherRole: Role?
     /// The claim with the user's apps; `nil`: users keep the apps of their accounts.
     package var appsClaim: String?
@@ -68,8 +68,8 @@ package struct IssuerRules: Sendable {
             throw .mismatch(.issuer, "iss is not the configured issuer", found: issuer, expected: [self.issuer])
         }
         try self.checkAudience(of: claims)
-        // RFC 7800, RFC 8705 and RFC 9449: such a token proves nothing unless its holder shows a
-        // key.
+        // RFC 7800, RFC 8705 and RFC 9449: a token with `cnf` proves nothing unless its holder
+        // shows a key.
         guard claims["cnf"] == nil else {
             throw .claim("the token is bound to a key by cnf, which is not checked here")
         }
@@ -112,7 +112,7 @@ package struct IssuerRules: Sendable {
         }
         let (party, client) = (try claims.text("azp"), try claims.text("client_id"))
         if self.authorizedParties.isEmpty {
-            // Any other audience could use here a token that it received.
+            // Otherwise another audience could use the token that it has received at this server.
             guard audiences.allSatisfy(self.audiences.contains) else {
                 throw mismatch("aud has others as well, and no authorizedParties are configured")
             }

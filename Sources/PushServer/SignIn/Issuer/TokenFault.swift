@@ -77,6 +77,6 @@ struct TokenFault: Error, Sendable, Hashable {
         }
     }
 
-    /// Whether the log names it: the answer is 401.
+    /// Whether the log reports the fault, which it does if the answer is 401.
     var isLogged: Bool { self.problem.status == 401 }
 }

@@ -82,8 +82,8 @@ struct Table {
         self.widths = columns.map(\.count)
     }
 
-    /// Removes the rows so far and returns their lines; the first time with the names, unless
-    /// there are no rows.
+    /// Removes the rows so far and returns their lines. The first time, the names of the columns
+    /// come before them, unless there are no rows.
     mutating func takeLines() -> [String] {
         guard !self.rows.isEmpty else { return [] }
         for row in self.rows {

@@ -28,7 +28,7 @@ final class Answer {
         return seconds < 0 ? null : Duration.ofSeconds(seconds);
     }
 
-    /** The number of one to {@code length} digits; -1 for another text. */
+    /** The number in a text of one to {@code length} digits; -1 for another text. */
     static long number(String text, int length) {
         if (text.isEmpty() || text.length() > length) return -1;
         for (int index = 0; index < text.length(); index++) {

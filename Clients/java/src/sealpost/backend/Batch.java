@@ -14,7 +14,10 @@ final class Batch {
     private final ByteArrayOutputStream content = new ByteArrayOutputStream();
     private int count = 0;
 
-    /** The same batches for the same notifications, since each has its own idempotency key. */
+    /**
+     * Splits notifications into batches. The same notifications give the same batches, since each
+     * batch has its own idempotency key.
+     */
     static List<Batch> of(Collection<Notification> notifications, int elements, int bytes) {
         List<Batch> batches = new ArrayList<>();
         Batch last = null;
@@ -49,7 +52,10 @@ final class Batch {
         return outcomes;
     }
 
-    /** Some elements may succeed later: the same request sends those, and none twice. */
+    /**
+     * Some elements may succeed later: a repetition of the same request sends those, and none
+     * twice.
+     */
     static final class Unfinished extends SealpostException {
         private static final long serialVersionUID = 1;
         final transient List<Outcome> outcomes;

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Repeats requests, each of which has the same effect once or several times, until the answer is final. */
 final class Calls {
-    /** The delays between attempts double up to this one, and are random below that. */
+    /** The delays between attempts are random below a limit, which doubles up to this one. */
     private static final Duration LAST_DELAY = Duration.ofSeconds(30);
 
     private final Transport transport;
@@ -31,7 +31,7 @@ final class Calls {
         this.firstDelay = options.firstDelay;
     }
 
-    /** The result of the server's answer; {@code end} is of {@code System.nanoTime}. */
+    /** The result of the server's answer; {@code end} is in the time of {@code System.nanoTime}. */
     <T> T call(
             String method,
             String path,

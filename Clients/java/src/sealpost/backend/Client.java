@@ -18,8 +18,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A backend's connection to a Sealpost server, for one account. Several threads may share it.
  *
- * <p>A call retries what may pass until its deadline, waits at least as long as {@code Retry-After}
- * says, and repeats a post under its idempotency key only. Each error is a {@link SealpostException}.
+ * <p>Until its deadline, a call repeats what has failed for now. It waits at least as long as
+ * {@code Retry-After} says, and repeats a post under its idempotency key only. Each error is a
+ * {@link SealpostException}.
  */
 public final class Client {
     private static final String NOTIFICATIONS = "/api/notifications";
@@ -111,8 +112,8 @@ public final class Client {
      * Recalls a notification from all recipients, or cancels a scheduled one; a token needs
      * {@code send} and {@code fetch}.
      *
-     * <p>False if there is none for this account: it has expired, or an earlier call or attempt has
-     * recalled it.
+     * <p>False if this account has no such notification: it has expired, or an earlier call or
+     * attempt has recalled it.
      */
     public boolean recall(long id) {
         try {
@@ -160,7 +161,7 @@ public final class Client {
         return events(cursor, 500);
     }
 
-    /** The same with at most {@code limit} events. */
+    /** A page of at most {@code limit} events after a cursor; without one, from the oldest. */
     public EventPage events(@Nullable String cursor, int limit) {
         String query = "?limit=" + limit + (cursor == null ? "" : "&cursor=" + escaped(cursor));
         return get("/api/events", query, EventPage::new);
@@ -187,14 +188,14 @@ public final class Client {
     // End-to-end encryption
 
     /**
-     * The users of a tag expression with the keys of their devices for an app, {@code default} if the
-     * server sends for one only. {@link Encryption} checks and uses them.
+     * The users of a tag expression with the keys of their devices for an app; {@code default} if
+     * the server sends for one app only. {@link Encryption} checks and uses them.
      */
     public List<UserKeys> deviceKeys(String expression, String app) {
         String name = expression.startsWith("username:") ? expression.substring("username:".length()) : "";
         return get("/api/keys", "?to=" + escaped(expression) + "&app=" + escaped(app), json -> {
             List<UserKeys> users = new Members(json).list("Users", UserKeys::new);
-            // Nobody's keys but the named user's.
+            // The server must return nobody's keys but the named user's.
             boolean isOther = Notification.isName(name) && users.stream().anyMatch(user -> !user.name.equalsIgnoreCase(name));
             if (isOther) throw new Malformed("the list has the keys of another user");
             return users;
@@ -215,7 +216,7 @@ public final class Client {
         return URLEncoder.encode(text, StandardCharsets.UTF_8);
     }
 
-    /** A key that a field cannot have would be another key, or none. */
+    /** Refuses a key that a header field cannot have: the server would see another key, or none. */
     private static String checked(String key) {
         boolean isVisible = !key.isEmpty();
         for (int index = 0; index < key.length(); index++) isVisible &= key.charAt(index) > ' ' && key.charAt(index) < 0x7F;
@@ -232,7 +233,7 @@ public final class Client {
         @Nullable Verifier verifier;
         @Nullable String account;
         @Nullable HttpClient http;
-        /** Tests shorten both. */
+        /** Tests shorten both this and the page size. */
         Duration firstDelay = Duration.ofMillis(250);
 
         int pageSize = 500;

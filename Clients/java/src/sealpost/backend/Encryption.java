@@ -29,7 +29,9 @@ public final class Encryption {
 
     private static final String VERSION = "sealpost-e2e.1.1";
     private static final String DEFAULT_APP = "default";
-    /** The context of a device is reused for an hour: it costs two key agreements. */
+    /**
+     * The context of a device is reused for an hour, because a new one costs two key agreements.
+     */
     private static final long CONTEXT_LIFETIME = 3_600_000_000_000L;
 
     private static final SecureRandom RANDOM = new SecureRandom();
@@ -84,7 +86,8 @@ public final class Encryption {
     public Notification encrypted(Client client, Notification notification) {
         List<Recipient> recipients = new ArrayList<>();
         List<KeyChange> changes = new ArrayList<>();
-        // Named, since the payload is bound to it: the server would take the caller's only app, which may be another.
+        // The app is named, since the payload is bound to it: the server would take the caller's
+        // only app, which may be another.
         String app = notification.app() == null ? DEFAULT_APP : notification.app();
         for (String expression : notification.to()) {
             for (UserKeys user : client.deviceKeys(expression, app)) {

@@ -5,7 +5,10 @@ import org.jspecify.annotations.Nullable;
 
 /** An outcome of a push or a notification. */
 public final class Event extends Value {
-    /** It rises; a reader skips the numbers that it has. */
+    /**
+     * The number of the event, higher than those of earlier events. A reader skips the numbers that
+     * it has.
+     */
     public final long number;
 
     public final Instant at;

@@ -5,7 +5,7 @@ import org.jspecify.annotations.Nullable;
 
 /** A message of the server: a {@link Push}, a {@link Confirmation} or {@link Events}. */
 public abstract class Message {
-    /** It recognizes a repeated message. */
+    /** The id by which a receiver recognizes a repeated message. */
     public final String id;
 
     private Message(String id) {

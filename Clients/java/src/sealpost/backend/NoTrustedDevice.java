@@ -6,7 +6,7 @@ import java.util.List;
 public final class NoTrustedDevice extends SealpostException {
     private static final long serialVersionUID = 1;
 
-    /** They say why. */
+    /** The changes of keys that are the reason. */
     public final transient List<KeyChange> changes;
 
     NoTrustedDevice(List<KeyChange> changes) {

@@ -58,7 +58,7 @@ public final class Pins {
     }
 
     /**
-     * No pins. Without trust in the first contact nothing is encrypted for a new user before
+     * No pins. If the first contact is not trusted, nothing is encrypted for a new user before
      * {@link #trust}.
      */
     public Pins(boolean trustsFirstContact) {
@@ -87,7 +87,7 @@ public final class Pins {
         }
     }
 
-    /** Names differ in case: ids do. */
+    /** The members by their exact names, because ids may differ in case only. */
     private static Map<String, Json> members(Json object) {
         if (object.kind() != Json.Kind.OBJECT) throw new Malformed("the value is not an object");
         Map<String, Json> members = new LinkedHashMap<>();
@@ -119,7 +119,7 @@ public final class Pins {
     }
 
     /**
-     * Encrypts for a device no more, such as a lost one, whatever the server lists.
+     * Ends the encryption for a device, such as a lost one, whatever the server lists.
      *
      * @param key its id, as in a change
      */
@@ -174,7 +174,8 @@ public final class Pins {
             Pin pin = known.get(key.id());
             if (pin == null) continue;
             if (pin.state.equals(MISSING)) {
-                // It approves no device in this list: that would be a way for a stolen one.
+                // A device that returns approves no other device in this list: a stolen device
+                // could add devices in this way.
                 pin.state = TRUSTED;
                 checked.changes.add(change(user, Kind.RETURNED, key));
             }

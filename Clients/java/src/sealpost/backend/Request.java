@@ -10,7 +10,7 @@ final class Request {
 
     final String method;
     final String path;
-    /** With its question mark, or empty. */
+    /** The query with its question mark, or an empty text. */
     final String query;
 
     final int token;
@@ -45,7 +45,7 @@ final class Request {
         return found;
     }
 
-    /** Only callers with accepted credentials get these. */
+    /** Whether only callers with accepted credentials get answers of this status. */
     private static boolean isOfAnAccount(int status) {
         return status == 403 || status == 404 || status == 409 || status == 410 || status == 412;
     }

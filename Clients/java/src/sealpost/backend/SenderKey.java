@@ -21,7 +21,10 @@ import java.util.Base64;
 public final class SenderKey {
     private static final String BEGIN = "-----BEGIN PRIVATE KEY-----";
     private static final String END = "-----END PRIVATE KEY-----";
-    /** The private key's number is between these, and the public point follows (RFC 5208, RFC 5915). */
+    /**
+     * The private key's number is between these two, and the public point follows (RFC 5208, RFC
+     * 5915).
+     */
     private static final byte[] HEADER = {
         0x30, (byte) 0x81, (byte) 0x87, 0x02, 0x01, 0x00, 0x30, 0x13, 0x06, 0x07, 0x2A, (byte) 0x86, 0x48, (byte) 0xCE, 0x3D, 0x02, 0x01,
         0x06, 0x08, 0x2A, (byte) 0x86, 0x48, (byte) 0xCE, 0x3D, 0x03, 0x01, 0x07, 0x04, 0x6D, 0x30, 0x6B, 0x02, 0x01, 0x01, 0x04, 0x20,

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Exchanges with one server over HTTP/1.1, each with a timeout. */
 final class Transport {
-    /** A list of 500 entries is far below. */
+    /** The most bytes of an answer; a list of 500 entries has far fewer. */
     static final int MAXIMUM_BODY = 16 << 20;
 
     private final HttpClient http;

@@ -26,10 +26,10 @@ final class Verifier {
             "\"@query\";req",
             "\"sealpost-account\"");
     private static final String INPUT = "sig=(" + String.join(" ", COMPONENTS) + ")";
-    /** A public key of Ed25519 in X.509 is this, and 32 bytes (RFC 8410 section 4). */
+    /** The bytes in X.509 before the 32 bytes of an Ed25519 public key (RFC 8410 section 4). */
     private static final byte[] X509 = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
 
-    /** By thumbprint. */
+    /** The keys by their thumbprints. */
     private final Map<String, PublicKey> keys = new LinkedHashMap<>();
 
     Verifier(String... keys) {
