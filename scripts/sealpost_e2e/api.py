@@ -23,6 +23,10 @@ def basic(name, password=PASSWORD):
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
+def base64url(bytes):
+    return base64.urlsafe_b64encode(bytes).decode().rstrip("=")
+
+
 CREDENTIALS = basic("alice")
 
 

@@ -12,7 +12,7 @@ import socket
 import subprocess
 import uuid
 
-from sealpost_e2e import listening, processes
+from sealpost_e2e import api, listening, processes
 from sealpost_e2e.chromium import Failure
 
 
@@ -61,7 +61,7 @@ class PushService(listening.Listener):
         channel = head.split(b" ", 2)[1].decode().rpartition("/")[2]
         if channel not in self.channels:
             return False
-        data = base64.urlsafe_b64encode(body).decode().rstrip("=")
+        data = api.base64url(body)
         self.send(self.channels[channel], {
             "messageType": "notification", "channelID": channel, "version": uuid.uuid4().hex, "data": data, "headers": {"encoding": "aes128gcm"},
         })

@@ -37,8 +37,7 @@ class Site(outbox.Outbox):
         for name in names:
             self.add_user(name)
         simulators = self.simulate()
-        for number in range(len(self.ports)):
-            self.begin(number)
+        self.begin_all()
         credentials = {name: self.register(name) for name in names}
         return simulators, credentials | {"alice": api.sign_in(api.connect(self.ports[0]), "alice")}
 
@@ -48,6 +47,10 @@ class Site(outbox.Outbox):
         self.socket = self.sockets[number]
         self.daemons[number], _ = self.serve()
         self.since[number] = time.monotonic()
+
+    def begin_all(self):
+        for number in range(len(self.ports)):
+            self.begin(number)
 
     def kill(self, number):
         self.daemons[number].kill()

@@ -28,8 +28,7 @@ class Servers(several.Site):
         super().__init__(sealpost, cluster, 2)
         self.configuration.write_text("server: {loops: 1}\n")
         self.add_user("ada", "admin")
-        for number in range(2):
-            self.begin(number)
+        self.begin_all()
         self.made, self.local = 0, threading.local()
 
     def make_users(self, count):

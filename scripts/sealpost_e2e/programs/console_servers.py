@@ -22,8 +22,7 @@ def run(options):
         site.environment |= {"SEALPOST_PASSWORDS_MEMORY": "7168", "SEALPOST_PASSWORDS_PASSES": "5"}
         site.add_user(ADMINISTRATOR, "admin")
         site.simulate()
-        for number in range(2):
-            site.begin(number)
+        site.begin_all()
         try:
             desk = open_console(stack, options, site.ports[0], "desk", "light")
             phone = open_console(stack, options, site.ports[1], "phone", "dark")

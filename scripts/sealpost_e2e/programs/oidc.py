@@ -9,7 +9,6 @@ from sealpost_e2e import environment
 
 environment.enter()
 
-import base64
 import functools
 import hashlib
 import hmac
@@ -89,7 +88,7 @@ def reply(body):
 
 def b64(data):
     data = data if isinstance(data, bytes) else json.dumps(data, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    return api.base64url(data)
 
 
 def signed(header, claims, key, algorithm="ES256"):

@@ -120,8 +120,7 @@ def run(options):
         names = [f"user{number}" for number in range(options.devices)]
         for name in names:
             site.add_user(name)
-        for number in range(options.nodes):
-            site.begin(number)
+        site.begin_all()
         devices = [Device(site, name, random.Random(f"{options.seed} {name}")) for name in names]
         alice = api.sign_in(api.connect(site.ports[0]), "alice")
         blinder = Blinder(cluster) if options.blind else None

@@ -197,7 +197,7 @@ class App:
     def __init__(self, distributor):
         self.application, self.instance = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
         self.pushes, self.arrived = [], threading.Condition()
-        self.secret = encode(secrets.token_bytes(16))
+        self.secret = api.base64url(secrets.token_bytes(16))
         self.key = call("""
 from cryptography.hazmat.primitives import serialization as s
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -232,11 +232,7 @@ import http_ece
 key = load_pem_private_key(given["pem"].encode(), None)
 pad = lambda text: base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 answer = http_ece.decrypt(pad(given["body"]), private_key=key, auth_secret=pad(given["secret"]), version="aes128gcm").decode()
-""", pem=self.key["pem"], secret=self.secret, body=encode(body))
-
-
-def encode(bytes):
-    return base64.urlsafe_b64encode(bytes).decode().rstrip("=")
+""", pem=self.key["pem"], secret=self.secret, body=api.base64url(body))
 
 
 def call(program, **given):
