@@ -17,14 +17,14 @@ extension CivilTime {
 }
 
 extension ArraySlice<UInt8> {
-    /// Takes one of these characters, if it is next.
+    /// Takes the next character if it is one of `characters`.
     fileprivate mutating func take(_ characters: Unicode.Scalar...) -> Bool {
         guard let first, characters.contains(Unicode.Scalar(first)) else { return false }
         self.removeFirst()
         return true
     }
 
-    /// Takes a number of that many digits, at most four; `nil` if they are not next.
+    /// Takes a number of `digits` digits, at most four; `nil` if no such number is next.
     fileprivate mutating func takeNumber(_ digits: Int) -> Int? {
         let part = self.prefix(digits)
         guard part.count == digits, part.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

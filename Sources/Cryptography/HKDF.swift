@@ -5,7 +5,7 @@ package import Foundation
 package enum HKDF<Hash> {}
 
 extension HKDF where Hash == SHA256 {
-    /// At most 8,160 bytes: 255 times the size of the hash.
+    /// Derives a key of at most 8,160 bytes, which is 255 times the size of the hash.
     package static func deriveKey(
         inputKeyMaterial material: SymmetricKey,
         salt: some DataProtocol,

@@ -70,7 +70,7 @@ package struct HashedAuthenticationCode: Sendable, Hashable, Sequence, Contiguou
 
     package func makeIterator() -> SHA256Digest.Iterator { self.bytes.makeIterator() }
 
-    /// Takes a time that depends only on the lengths.
+    /// Compares in a time that depends only on the lengths.
     package static func == (code: HashedAuthenticationCode, bytes: some DataProtocol) -> Bool {
         code.withUnsafeBytes { code in bytes.withContiguousBytes { LibCrypto.isEqual(code, $0) } }
     }

@@ -16,8 +16,8 @@ enum LibCrypto {
         return result
     }
 
-    /// For calls that fail only if memory or libcrypto itself is broken, and never because of
-    /// their input.
+    /// Returns the result of a call, or ends the program if the call has failed. Use it for calls
+    /// that fail only if memory or libcrypto itself is broken, and never because of their input.
     static func require<Pointer>(_ call: StaticString, _ result: Pointer?) -> Pointer {
         guard let result else { preconditionFailure("\(call) has failed: libcrypto cannot be used") }
         return result
@@ -36,7 +36,8 @@ enum LibCrypto {
         return count
     }
 
-    /// Whether both have the same bytes, in a time that depends only on their lengths.
+    /// Whether both buffers have the same bytes. The comparison's time depends only on the
+    /// lengths.
     static func isEqual(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Bool {
         guard one.count == other.count else { return false }
         return one.isEmpty || CRYPTO_memcmp(one.baseAddress, other.baseAddress, one.count) == 0

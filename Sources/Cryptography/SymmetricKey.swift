@@ -28,7 +28,7 @@ public struct SymmetricKey: ContiguousBytes, Sendable {
 }
 
 extension SymmetricKey: Equatable {
-    /// Takes a time that depends only on the sizes.
+    /// Compares in a time that depends only on the keys' sizes.
     public static func == (one: SymmetricKey, other: SymmetricKey) -> Bool {
         one.withUnsafeBytes { one in other.withUnsafeBytes { LibCrypto.isEqual(one, $0) } }
     }

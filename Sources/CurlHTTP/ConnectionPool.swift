@@ -27,11 +27,11 @@ final class ConnectionPool {
     /// connection was lost, and libcurl would keep assigning calls to it until all its connections
     /// have failed.
     var isUnusable = false
-    /// Calls in a row that were given up without an answer.
+    /// The number of calls in a row that were given up without an answer.
     private var unanswered = 0
     private let provesConnections: Bool
-    /// The most sockets that are corked: with more, the system calls for them would cost more than
-    /// corking saves.
+    /// The maximum number of corked sockets: with more, the system calls for them would cost more
+    /// than corking saves.
     private static let corkedSockets = 2
 
     /// With `provesConnections`, a pool has one connection.
@@ -114,7 +114,8 @@ final class ConnectionPool {
         // possible.
         let corks = self.sockets.count <= Self.corkedSockets
         if corks { for watch in self.sockets.values { watch.cork() } }
-        // This goes through the sockets again, because libcurl may have opened some meanwhile.
+        // The sockets are listed again for uncorking, because libcurl may have opened some
+        // meanwhile.
         defer { if corks { for watch in self.sockets.values { watch.uncork() } } }
         var stillRunning: Int32 = 0
         if curl_multi_socket_action(self.multi, socket, events, &stillRunning) != CURLM_OK { self.isUnusable = true }

@@ -6,7 +6,7 @@ internal import Bytes
 /// A star stands for one label or more, never for none. Without a port, only HTTPS's default port
 /// matches.
 package struct HostPattern: Sendable, Hashable {
-    /// Whether it has a star, so that the author of the URL chooses the host.
+    /// Whether the pattern has a star. Then the author of the URL chooses the host.
     package let isWildcard: Bool
     private let suffix: String
     private let port: UInt16

@@ -6,7 +6,8 @@ package struct OutboundProxy: Sendable, Hashable {
     package let url: OutboundURL
     let credentials: Credentials?
 
-    /// Sent with each CONNECT by the scheme Basic (RFC 7617).
+    /// The name and password that the client sends with each CONNECT by the scheme Basic (RFC
+    /// 7617).
     struct Credentials: Sendable, Hashable {
         let name: String
         let password: String

@@ -144,7 +144,8 @@ final class Transfer {
         return status
     }
 
-    /// The status with which the proxy has refused the tunnel; `nil` if it has not.
+    /// The status with which the proxy has refused the tunnel; `nil` if the proxy has not refused
+    /// it.
     private var proxyRefusal: Int? {
         var status = 0
         ccurl_get_long(self.easy, CURLINFO_HTTP_CONNECTCODE, &status)
@@ -241,7 +242,8 @@ final class Transfer {
 
     private func error(for code: CURLcode) -> OutboundError {
         let detail = String(cString: curl_easy_strerror(code))
-        // This decides first, whatever code libcurl reports for the abort.
+        // If the response was too large, the transfer was aborted, and libcurl's code for that
+        // does not matter.
         if self.isTooLarge { return .responseTooLarge }
         if let status = self.proxyRefusal { return .couldNotConnect("the proxy refuses the tunnel with \(status)") }
         switch code {

@@ -16,7 +16,7 @@ package final class BlockingConnection {
         try self.refuseSharedSession(address, hosts: address.hosts)
     }
 
-    /// Does not check whether a pooler shares sessions.
+    /// Connects to one of the hosts. Does not check whether a pooler shares sessions.
     init(_ address: DatabaseAddress, hosts: [DatabaseHost]) throws(DatabaseError) {
         let settings = SessionSettings()
         var parameters = address.parameters(hosts: hosts, name: settings.name)

@@ -24,7 +24,7 @@ package enum ClusterEvent: Sendable, Hashable {
 }
 
 extension ClusterFault: CustomStringConvertible {
-    /// For the log.
+    /// The text for the log.
     package var description: String {
         switch self.kind {
         case .olderTimeline(let found, let newest):
@@ -33,7 +33,7 @@ extension ClusterFault: CustomStringConvertible {
         }
     }
 
-    /// For strangers, without the server's name.
+    /// The text for callers who are not signed in: it does not name the server.
     package var summary: String {
         switch self.kind {
         case .olderTimeline: "the database is older than the one used before"

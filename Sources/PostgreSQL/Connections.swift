@@ -11,7 +11,8 @@ final class Connections: @unchecked Sendable {
     private let loop: EventLoop
     private let readers: [PipelineConnection]
     let writers: WriterPool
-    /// For a few small statements that must not wait behind others; opened at its first use.
+    /// The connection for a few small statements that must not wait behind others. It is opened at
+    /// its first use.
     private let control: PipelineConnection
     var retries = 0
     private var isClosed = false

@@ -10,7 +10,8 @@ package struct PoolOptions: Sendable {
     package var readLimit = Duration.milliseconds(2400)
     /// The timeout for the server's answer to a statement of a transaction.
     package var silenceLimit = Duration.milliseconds(2400)
-    /// The longest wait of a transaction for a connection; after it, no run begins.
+    /// The longest wait of a transaction for a connection. After this time the pool begins no run
+    /// of the transaction.
     package var writeLimit = Duration.seconds(5)
     /// The longest that the server keeps an idle transaction, and its locks: the client was
     /// paused, or its machine has failed.

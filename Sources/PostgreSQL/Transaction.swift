@@ -10,7 +10,8 @@ package struct TransactionTraits: OptionSet, Sendable {
     }
 
     /// The transaction's commit waits neither for the disk nor for replicas. A crash of the
-    /// database within the next second may undo it, unless a commit that has waited came after it.
+    /// database within the next second may undo the commit, unless a later commit has waited for
+    /// the disk.
     package static let relaxed = TransactionTraits(rawValue: 1)
     /// The transaction's statements read in the order of an index, and no more rows than their
     /// limit. A bitmap scan would first gather all matches. The planner prefers such a scan if it

@@ -11,8 +11,8 @@ struct ClockService: Service {
     private static let interval = Duration.seconds(10)
     /// The number of intervals between two writes of the file.
     private static let turnsUntilSaved = 6
-    /// The other clock must agree for ten minutes: it may be the clock of a container on this
-    /// machine, which is as wrong as this machine's.
+    /// How many intervals long the other clock must agree: ten minutes in all. It may be the clock
+    /// of a container on this machine, which is as wrong as this machine's.
     static let turnsUntilConfirmed = 60
 
     let clock: HeldClock

@@ -3,7 +3,7 @@ import ServiceLifecycle
 
 /// Lets changed certificates and credentials take effect within a minute, without a signal.
 struct FileWatchService: Service {
-    /// A change takes effect at the second check after it.
+    /// The time between two checks. A change takes effect at the second check after the change.
     private static let interval = Duration.seconds(20)
 
     let parts: ApplicationParts

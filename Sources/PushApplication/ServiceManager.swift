@@ -5,10 +5,11 @@ import PushDelivery
 import Reactor
 import ServiceLifecycle
 
-/// The service manager that has started the process, such as systemd. The daemon informs it when
-/// it serves and stops and, if the manager asks for that, that it still answers.
+/// The service manager that has started the process, such as systemd. The daemon informs the
+/// manager when it serves and when it stops. If the manager asks for this, the daemon also
+/// confirms regularly that it still answers.
 ///
-/// It sends the messages of sd_notify(3) without its library.
+/// The messages are those of sd_notify(3), sent without its library.
 package struct ServiceManager: Sendable {
     /// The path of a datagram socket; a leading `@` means an abstract one.
     let socket: String

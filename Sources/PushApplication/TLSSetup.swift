@@ -10,7 +10,8 @@ struct TLSSetup: Sendable {
     let acceptor: TLSAcceptor
     private let ends: Expiries
     private let configuration: Configuration.TLS
-    /// Kept across reloads, so that sessions can still be resumed.
+    /// The keys of session tickets. They are kept across reloads, so that sessions can still be
+    /// resumed.
     private let ticketKeys: TicketKeys
     private let logger: Logger
 

@@ -17,7 +17,7 @@ struct APIRequest: Sendable {
     var tag: String?
     /// The random text that a signature of the answer should contain; each attempt has its own.
     var nonce: String?
-    /// Sent with both attempts of a call that must take effect only once.
+    /// The key that is sent with both attempts of a call that must take effect only once.
     var idempotencyKey: UUID?
     /// Whether the answer is an event stream. `lastEvent` is the last event of the stream before.
     var isStream = false

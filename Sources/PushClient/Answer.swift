@@ -11,7 +11,7 @@ struct Answer: Sendable {
     /// The body; `nil` if it is empty.
     let json: JSONValue?
     /// The account id that the answer is for, covered by the signature if answers are signed;
-    /// `nil` without one.
+    /// `nil` if the answer names no account.
     let account: String?
 
     struct Fields: Sendable {

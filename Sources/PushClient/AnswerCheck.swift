@@ -206,8 +206,8 @@ private struct Check {
         guard let seen = self.response.field("Sealpost-Account") else { return nil }
         let status = self.response.status
         if seen == "none" {
-            // This is right if credentials are missing or refused. The server gives all other
-            // answers only to a user.
+            // An answer for nobody is right if credentials are missing or refused. The server
+            // gives all other answers only to a user.
             guard status < 400 || [403, 404, 409, 410, 412].contains(status) else { return nil }
             throw self.interference(.wrongAccount, own ?? "an account", seen)
         }

@@ -6,7 +6,8 @@ internal import Foundation
 
 /// The time by which a call of the client must end, with all of its requests.
 ///
-/// A call that makes several requests, such as registering, sets it for all of them.
+/// A call that makes several requests, such as registering, sets one deadline for all of its
+/// requests.
 enum CallDeadline {
     @TaskLocal static var current: ContinuousClock.Instant?
 

@@ -18,9 +18,9 @@ enum ChallengeAnswer: Hashable {
     case showCertificate
     /// Sends no credential. The answer then arrives and is checked like any other.
     ///
-    /// This is the answer to Basic, too: the response must pass its checks first. The client then
-    /// sends the password in a new request with a `MyToken` of its own. It never answers
-    /// challenges of NTLM, Negotiate, Digest and forms.
+    /// The client declines a Basic challenge, too, because the response must pass its checks
+    /// first. The client then sends the password in a new request with a new `MyToken`. It never
+    /// answers challenges of NTLM, Negotiate, Digest and forms.
     case decline
 
     init(method: String, isProxy: Bool, trust: PushClient.ServerTrust, hasCertificate: Bool = false) {

@@ -45,8 +45,8 @@ extension PushClient {
             )
         }
 
-        /// Sends name and password once the server has asked for them; from then on without a
-        /// challenge.
+        /// Sends name and password only after the server has asked for them. From then on, each
+        /// request has them from the start.
         ///
         /// This costs one more request the first time, and shows the password only to a server
         /// whose answers pass the checks.
@@ -84,7 +84,8 @@ extension PushClient {
         /// call continues. Only one call asks at a time. The call throws the closure's errors. If
         /// the closure returns the refused token, the call throws
         /// ``PushClientError/unauthorized(_:)``. At the call's deadline the closure is cancelled.
-        /// If it still runs then, the next call asks again and does not wait for it.
+        /// If the closure still runs then, the next call runs the closure again, and does not wait
+        /// for the earlier run.
         ///
         /// ```swift
         /// let credentials = PushClient.Credentials.tokens(account: "alice") { refused in

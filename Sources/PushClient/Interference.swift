@@ -66,7 +66,7 @@ public struct Interference: Error, Sendable, Hashable {
 }
 
 extension Interference: CustomStringConvertible {
-    /// For a log: `wrongEcho: expected 17003, saw 20, status 200 of /api/register`.
+    /// A text for a log, such as `wrongEcho: expected 17003, saw 20, status 200 of /api/register`.
     public var description: String {
         "\(self.kind.rawValue): expected \(self.expected), saw \(self.seen ?? "nothing"), "
             + "status \(self.status) of \(self.path)"

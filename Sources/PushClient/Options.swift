@@ -24,10 +24,9 @@ extension PushClient {
         /// of other accounts with the same handle then stay, and each push carries a hint that
         /// identifies its account, for ``PushClient/recipient(of:among:)``.
         public var isDeviceShared = false
-        /// The certificate that the client presents to a server, or to a proxy before it, that
-        /// asks for one, as some companies require.
-        /// `URLCredential(identity:certificates:persistence:)` makes it from the keychain. Without
-        /// it, the client presents none.
+        /// The client certificate. Some companies' servers and proxies ask for one.
+        /// `URLCredential(identity:certificates:persistence:)` makes the credential from an
+        /// identity of the keychain. With `nil`, the client presents no certificate.
         public var clientCertificate: URLCredential?
         /// The largest body of an answer, in bytes; longer ones fail. The default admits every
         /// list. Answers other than lists may have at most 1 MiB and 64 KiB in any case.

@@ -19,8 +19,8 @@ final class OwnAccount: Sendable {
         return self.remember(stored)
     }
 
-    /// Takes the identifier of the first answer to a client with a token. Returns `false` if
-    /// another one is known.
+    /// Remembers the account identifier of the first answer to a client with a token. Returns
+    /// `false` if another identifier is known already.
     ///
     /// If two processes learn an identifier at the same time, the first that stores its own
     /// decides.
@@ -30,12 +30,12 @@ final class OwnAccount: Sendable {
             draft.index.account = draft.index.account ?? id
             return draft.index.account
         }
-        // This client remembers it even if the disk takes no writes.
+        // This client remembers the identifier even if the disk takes no writes.
         return self.remember((stored ?? nil) ?? id) == id
     }
 
-    /// Takes the identifier from a sign-in. Drops the data of a deleted account with the same name
-    /// and another identifier.
+    /// Remembers the account identifier from a sign-in. Drops the data of a deleted account with
+    /// the same name and another identifier.
     func begin(as id: String) throws {
         self.known.withLock { $0 = id }
         try self.account?.change { draft in

@@ -8,9 +8,9 @@ extension PushClient {
         public let id: String
         /// The name of the server's sender, such as `apns`; `nil` if the server does not say.
         public let platform: String?
-        /// The topics that it has joined, in lower case, with the tag of the user.
+        /// The topics that the device has joined, in lower case, with the tag of the user.
         public let topics: [String]
-        /// Whether it is this device.
+        /// Whether this client runs on the device.
         public let isThisDevice: Bool
         /// When the device was registered.
         public let createdAt: Date?

@@ -88,7 +88,7 @@ extension PushClient {
         // If the sign-out order cannot be written, the server ends the registration with its
         // session.
         try? self.records.account.add(order)
-        // If this fails, a later attempt repeats it.
+        // If this sign-out fails, a later attempt repeats it.
         _ = try? await self.signOuts.finish(at: self.server, self.options)
     }
 

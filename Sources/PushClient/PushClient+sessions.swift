@@ -74,8 +74,8 @@ extension PushClient {
     /// account's next session ends the device when it registers.
     ///
     /// On a full disk the client still removes everything, because removing needs no free space.
-    /// If it cannot store the sign-out even then, it asks the server once, and returns `false`
-    /// without an answer.
+    /// If the client cannot store the sign-out even then, it sends the sign-out to the server
+    /// once, and returns `false` if no answer arrives.
     @discardableResult
     public func signOut() async throws -> Bool {
         let account = self.api.own.id

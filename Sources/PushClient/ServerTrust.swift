@@ -35,7 +35,7 @@ extension PushClient {
             self.hash = Data(hash)
         }
 
-        /// Whether this is the pin of the key.
+        /// Whether this pin belongs to the key.
         func matches(_ key: SubjectPublicKeyInfo) -> Bool {
             self.hash.elementsEqual(SHA256.hash(data: key.bytes))
         }

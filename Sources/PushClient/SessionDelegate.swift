@@ -54,7 +54,8 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
         }
     }
 
-    /// Ends the exchange at once: the session may take long to report the end.
+    /// Ends the exchange at once, without waiting for the session, which may take long to report
+    /// the end.
     func cancel(_ task: URLSessionTask) {
         self.finish(task, error: URLError(.cancelled))
         Self.end(task)

@@ -7,9 +7,9 @@ extension PushClient {
         /// Each answer must be signed by one of these keys. The signature must also cover method,
         /// path and query of the request, and the account.
         ///
-        /// A server of version 0.1.0 cannot sign all of these; all its answers are then
-        /// interferences. Requests ask for the first key; append a new key before the server signs
-        /// with it. Without any key, calls throw ``PushClientError/noSignatureKeys``.
+        /// A server of version 0.1.0 cannot sign all of these parts, so the client treats all its
+        /// answers as interferences. Requests ask for the first key; append a new key before the
+        /// server signs with it. Without any key, calls throw ``PushClientError/noSignatureKeys``.
         case pinned([VerificationKey])
         /// Only `MyToken` identifies the server's answers. It reveals accidents; an attacker can
         /// calculate it.

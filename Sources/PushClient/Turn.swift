@@ -16,7 +16,7 @@ final class Turn: Sendable {
     private let state = Locked(State())
 
     /// Throws `CancellationError` if the task is cancelled before its turn, and
-    /// `URLError.timedOut` if the call's time ends before it.
+    /// `URLError.timedOut` if the call's time ends before the task's turn.
     func take<Value>(within limit: Duration, _ body: () async throws -> Value) async throws -> Value {
         let remaining = try CallDeadline.remaining(atMost: limit)
         guard await self.wait(atMost: remaining) else {
@@ -40,7 +40,8 @@ final class Turn: Sendable {
                 return nil
             }
             var isTurn = false
-            // This waits for both tasks, because the turn may have come just when the time ended.
+            // The loop waits for both tasks, because the turn may have come just when the time
+            // ended.
             for await result in group {
                 isTurn = result ?? isTurn
                 group.cancelAll()

@@ -2,7 +2,7 @@ internal import CResources
 
 /// The passwords that attackers guess first, from `CommonPasswords.txt`.
 enum CommonPasswords {
-    /// All of them, in lower case.
+    /// The passwords of the file, in lower case.
     static var all: [ArraySlice<UInt8>] {
         Array(common_passwords).split(separator: UInt8(ascii: "\n"))
             .filter { $0.first != UInt8(ascii: "#") }

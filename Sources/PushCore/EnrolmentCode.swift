@@ -14,7 +14,7 @@ package struct EnrolmentCode: Sendable {
     private static let length = 25
     private static let maximumText = 100
 
-    /// In upper case, without dashes.
+    /// The code in upper case, without dashes.
     private let code: String
 
     package static func random() -> EnrolmentCode {

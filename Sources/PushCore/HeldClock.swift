@@ -166,7 +166,8 @@ extension HeldClock {
             self.accepted = wall - uptime
             self.lowest = min(self.lowest, self.accepted)
             let isNext = uptime >= self.next
-            // A machine that was restarted may have learnt the time meanwhile.
+            // A wide limit means that the machine was restarted. Its clock may have been corrected
+            // since, so this reading becomes the reference.
             if !wasRight || isNext && self.limit > HeldClock.longestStep {
                 self.accept(wall, uptime)
             } else if isNext {

@@ -4,7 +4,7 @@
 package struct NotificationID: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     package let rawValue: Int64
 
-    /// `nil` unless positive.
+    /// `nil` unless the number is positive.
     package init?(rawValue: Int64) {
         guard rawValue > 0 else { return nil }
         self.rawValue = rawValue

@@ -26,7 +26,7 @@ package struct Pause: Sendable, Hashable {
     }
 
     package let cause: Cause
-    /// In the provider's words.
+    /// The reason in the provider's words.
     package let reason: String
     package let since: Date
     /// When the next probe may be sent.

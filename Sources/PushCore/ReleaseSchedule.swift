@@ -1,11 +1,11 @@
 package import Foundation
 internal import Synchronization
 
-/// Wakes the one loop that sends scheduled notifications when it must check the store for them
-/// again.
+/// Wakes the one loop that sends scheduled notifications, when the loop must check the store for
+/// due notifications again.
 package final class ReleaseSchedule: Sendable {
     private let next = Mutex(Date.distantFuture)
-    /// Set when the loop must check the store earlier than it has planned.
+    /// The signal that the loop must check the store earlier than it has planned.
     package let signal = Signal()
 
     package init() {}

@@ -61,7 +61,7 @@ package enum SendFailure: Error, Sendable, Hashable {
     /// of a good token now and then: the lane pauses only if no push is accepted meanwhile.
     case credentialRefused(reason: String)
 
-    /// In the provider's words.
+    /// The reason in the provider's words.
     package var reason: String {
         switch self {
         case .unavailable(let reason, _, _), .overloaded(let reason, _), .deviceBusy(let reason, _),

@@ -20,8 +20,8 @@ package struct SenderHealth: Sendable {
 
     /// The number of failed calls in a row that count as an outage.
     package static let failuresInARow = 10
-    /// If the provider answers "too many requests" for devices of this many users in a row, it
-    /// limits the sender, not the devices.
+    /// If the provider answers "too many requests" for devices of this many users in a row, the
+    /// provider limits the whole sender, not single devices.
     package static let busyUsersInARow = 5
     /// If the provider does not know the devices of this many users in a row, the fault is the
     /// server's.
@@ -29,7 +29,7 @@ package struct SenderHealth: Sendable {
     /// If the provider reports the devices of this many users in a row as gone, and accepts no
     /// push in between, the server doubts the reports.
     package static let goneUsersInARow = 20
-    /// For this many seconds, an accepted push rules out a fault of the server.
+    /// The number of seconds for which an accepted push rules out a fault of the server.
     package static let trust: TimeInterval = 600
     /// The first delay of an outage; each later one is twice as long, up to `longestDelay`.
     package static let firstDelay: TimeInterval = 1
@@ -47,7 +47,7 @@ package struct SenderHealth: Sendable {
     package private(set) var pause: Pause?
     private var isProbing = false
     private var failures = 0
-    /// Refusals of the credential since the last answer to a push with a valid one.
+    /// The number of refusals of the credential since the last answer to a push with a valid one.
     private var credentialRefusals = 0
     private var busyUsers: Set<Int64> = []
     /// Users with a device that the provider does not know, counted since the last accepted push.

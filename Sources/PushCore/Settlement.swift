@@ -10,7 +10,7 @@ package enum Settlement: Sendable, Hashable {
     case away(reason: String)
     /// The device has another lane now: the push is due there at once.
     case moved(reason: String)
-    /// Not sent: the push is due at once, and the attempt does not count.
+    /// The push was not sent. It is due at once, and the attempt does not count.
     case released
 
     package var isMove: Bool { if case .moved = self { true } else { false } }

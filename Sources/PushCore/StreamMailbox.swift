@@ -2,8 +2,8 @@ internal import Synchronization
 
 /// The events that wait to be written to one event stream. Any thread may use it.
 package final class StreamMailbox: Sendable {
-    /// The largest number of waiting events. A lane has more concurrent calls, so that one slow
-    /// reader cannot use up all of them.
+    /// The largest number of waiting events. A lane may have more concurrent calls than this, so
+    /// that one slow reader cannot use up all of them.
     private static let limit = 100
 
     private struct Content {

@@ -19,7 +19,7 @@ package final class Vault: Sendable {
     package static let overhead = 5 + 12 + 16
 
     private let oldest: Ring
-    /// `nil`: the keyring encrypts all values.
+    /// The day keys; `nil`: the keyring encrypts all values.
     package let days: DayKeys?
 
     package init(_ keyring: Keyring, days: DayKeys? = nil) {
@@ -119,8 +119,8 @@ package final class Vault: Sendable {
         max(0, sealed.count - self.overhead)
     }
 
-    /// The value, encrypted again with the first key; `nil` if that key, or a day's key, encrypts
-    /// it already.
+    /// The value, encrypted again with the keyring's first key; `nil` if this key, or a day's key,
+    /// encrypts the value already.
     package func renewed(_ sealed: Data, in place: SealedPlace) throws -> Data? {
         let number = try sealed.withUnsafeBytes { try Self.keyNumber(of: $0) }
         guard number != self.keyring.sealing, sealed.first == Self.format else { return nil }

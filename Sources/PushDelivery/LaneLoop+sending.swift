@@ -104,7 +104,8 @@ extension LaneLoop {
     }
 
     /// One line for each push, at `info` if the trace of its notification is sampled, or if the
-    /// code of a handle was not accepted: nothing else tells an operator of that.
+    /// push with a handle's code was not accepted: no other line tells an operator of this
+    /// failure.
     private func log(_ outcome: SendOutcome, of delivery: LeasedDelivery, after time: Duration) async {
         let trace = self.traces.trace(of: delivery.push.notification)
         let isLostCode: Bool = if case .failure = outcome { delivery.push.confirmation != nil } else { false }

@@ -12,7 +12,7 @@ package struct LaneSettings: Sendable {
     /// is sent. `nil` means none.
     package var interval: Duration?
     /// The lane of the platform's other environment, for a device that is unknown in this one;
-    /// `nil`: none.
+    /// `nil`: there is no such lane.
     package var otherEnvironment: Lane?
     /// Whether each push has the number of its user's unread notifications.
     package var countsUnread = false

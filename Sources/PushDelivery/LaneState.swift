@@ -31,7 +31,7 @@ struct LaneState: Sendable {
     private var candidate: LeasedDelivery?
     private var isLeasing = false
     private var workers = 0
-    /// The pushes that workers are sending.
+    /// The number of pushes that workers are sending.
     private var underWay = 0
     private var settlements = PendingSettlements()
     private var isStopping = false
@@ -152,7 +152,7 @@ struct LaneState: Sendable {
         if self.isStopping { self.giveBackAll() }
     }
 
-    /// Stores the push that was leased as the probe, if there is one.
+    /// Ends the lease of a probe, and keeps the leased push, if there is one, as the next to send.
     mutating func endLease(probe: LeasedDelivery?) {
         self.isLeasing = false
         self.candidate = probe
@@ -210,8 +210,8 @@ struct LaneState: Sendable {
         return self.health.blame
     }
 
-    /// Records the settlement of a push that `next` returned, whether it was sent or not; `true`
-    /// if the loop must wake up for it.
+    /// Records the settlement of a push that `next` returned, whether it was sent or not. Returns
+    /// `true` if the loop must now wake up.
     mutating func end(_ delivery: LeasedDelivery, as settlement: Settlement) -> Bool {
         if self.probe == delivery {
             self.probe = nil
@@ -259,7 +259,8 @@ struct LaneState: Sendable {
         self.events.append(event)
         switch event {
         case .paused(let pause): self.pauses[pause.cause, default: 0] += 1
-        // A pause whose reason changes, but not its cause, is not counted again.
+        // The metric counts pauses by cause. A pause that continues with the same cause and
+        // another reason text is not counted again.
         case .changed(let old, let new): if new.cause != old.cause { self.pauses[new.cause, default: 0] += 1 }
         case .prolonged, .resumed, .doubted, .kindRefused, .manyGone: break
         }

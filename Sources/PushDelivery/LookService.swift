@@ -15,10 +15,12 @@ package struct LookService: Sendable {
     private static let gathering = Duration.milliseconds(200)
     /// The longest wait, in case a signal is missed.
     private static let longestWait = Duration.seconds(60)
-    /// The attempts to write entries, and the pause between two.
+    /// The maximum number of attempts to enqueue the pushes for the gathered entries, and the
+    /// pause between two attempts.
     private static let attempts = 3
     private static let pause = Duration.seconds(1)
-    /// Users in one transaction: small enough that a waiting post is not noticeably delayed.
+    /// The maximum number of users in one transaction: small enough that a waiting post is not
+    /// noticeably delayed.
     private static let batch = 100
 
     private let store: any OutboxStore

@@ -24,8 +24,8 @@ protocol GroupEnd: Sendable {
 /// groups.
 ///
 /// Clients that were answered together send their next requests together. The first of them yields
-/// some turns of its loop, so that the others can join. Otherwise it would lead a group of one,
-/// and they would wait for it.
+/// some turns of its loop, so that the others can join. Otherwise this first caller would lead a
+/// group of one, and the others would wait for that group.
 final class GroupQueue<Member: GroupMember, End: GroupEnd>: Sendable {
     /// A caller that has waited this long without starting is refused.
     private static var limit: Duration { .seconds(5) }
@@ -173,7 +173,7 @@ class GroupSeat<Member: GroupMember, End: GroupEnd>: @unchecked Sendable {
 struct GroupLimits: Sendable {
     /// The number of groups that may run at the same time.
     let groups: Int
-    /// The most members of a group.
+    /// The maximum number of members of a group.
     let members: Int
     /// The most bytes of a group; a larger member is a group of its own.
     let bytes: Int

@@ -4,8 +4,8 @@ package import PushStore
 internal import Synchronization
 
 extension PostgreSQLStore {
-    /// Set if the store is closed, a data key is missing, or the database has not answered for
-    /// some seconds.
+    /// The reason why the store cannot work: the store is closed, a data key is missing, or the
+    /// database has not answered for some seconds.
     package var failure: String? {
         if self.condition.isClosed { return StoreError.closedReason }
         if let lack = self.keys.lack { return lack }

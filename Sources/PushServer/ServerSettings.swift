@@ -10,12 +10,12 @@ package struct ServerSettings: Sendable {
         package let handles: any HandleRule
         /// The key that browsers need to subscribe, if the platform is Web Push.
         package let applicationServerKey: String?
-        /// Whether its devices may use Apple's sandbox.
+        /// Whether the platform's devices may use Apple's sandbox.
         package let hasSandbox: Bool
         /// Whether each push must announce a call, so that only notifications that name the
         /// platform go there.
         package let isForCalls: Bool
-        /// The host to which all its pushes go, if that is the operator's own.
+        /// The host to which all pushes of the platform go, if it is the operator's own host.
         package let receiver: String?
 
         package init(
@@ -32,7 +32,7 @@ package struct ServerSettings: Sendable {
             self.receiver = receiver
         }
 
-        /// Whether its devices hold an event stream open.
+        /// Whether the platform's devices hold an event stream open.
         var isStream: Bool {
             if case .registrationID = self.handles.form { true } else { false }
         }
@@ -47,7 +47,8 @@ package struct ServerSettings: Sendable {
         case delivered
     }
 
-    /// Ids are below two to this power; 31 for clients that read them into a 32-bit integer.
+    /// The number of bits of a notification's id; 31 for clients that read ids into a 32-bit
+    /// integer.
     package var idBits: Int
     /// The payload that is stored when a request has none, such as that of the button in
     /// Microsoft's tutorial.
@@ -83,7 +84,7 @@ package struct ServerSettings: Sendable {
         didSet { self.platformsByApp = Self.byApp(self.platforms) }
     }
     /// The platforms of each app without those for calls; the default app always has an entry.
-    /// They are computed in advance, since each list and post reads them.
+    /// These sets are computed in advance, since each list and post reads them.
     private var platformsByApp: [AppName: Set<Platform>]
     /// The tags that devices may give themselves.
     package var tags: TagPolicy

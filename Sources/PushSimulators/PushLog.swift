@@ -90,8 +90,8 @@ package final class PushLog: Sendable {
         self.state.withLock { PushTotals($0.tallies.values) }
     }
 
-    /// Waits until that many pushes have been accepted, and returns the last of them; the first is
-    /// number 1.
+    /// Waits until `number` pushes have been accepted, and returns the last of these pushes. The
+    /// first push is number 1.
     ///
     /// Throws `PushWaitError` after the timeout or if the push is no longer kept, and
     /// `CancellationError` if the task is cancelled.

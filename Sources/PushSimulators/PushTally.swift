@@ -1,10 +1,10 @@
 /// The number of requests for one push to one device, and their results.
 package struct PushTally: Sendable, Hashable {
-    /// Requests with this push.
+    /// The number of requests with this push.
     package internal(set) var seen = 0
-    /// Requests whose answer told the sender that the push is accepted.
+    /// The number of requests whose answer told the sender that the push is accepted.
     package internal(set) var accepted = 0
-    /// Requests whose push reached the device, even if the answer was lost.
+    /// The number of requests whose push reached the device, even if the answer was lost.
     package internal(set) var delivered = 0
 
     mutating func count(_ verdict: PushVerdict) {
@@ -16,15 +16,15 @@ package struct PushTally: Sendable, Hashable {
 
 /// The tallies of all pushes together.
 package struct PushTotals: Sendable, Hashable {
-    /// Distinct pushes, each to one device.
+    /// The number of distinct pushes, each to one device.
     package internal(set) var pushes = 0
-    /// Requests for them.
+    /// The number of requests with any of these pushes.
     package internal(set) var seen = 0
-    /// Pushes that were accepted at least once.
+    /// The number of pushes that were accepted at least once.
     package internal(set) var accepted = 0
-    /// Pushes that reached their device at least once.
+    /// The number of pushes that reached their device at least once.
     package internal(set) var delivered = 0
-    /// Requests that delivered a push to its device again.
+    /// The number of requests that delivered a push to its device again.
     package internal(set) var repeated = 0
 
     init(_ tallies: some Sequence<PushTally>) {

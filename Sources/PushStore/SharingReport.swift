@@ -2,24 +2,24 @@ package import Foundation
 
 /// Figures of a store that several servers share over a network, for operators.
 package struct SharingReport: Sendable, Hashable {
-    /// Servers that have renewed their lease in time.
+    /// The number of servers that have renewed their lease in time.
     package let servers: Int
-    /// This server's connections to the database.
+    /// The number of this server's connections to the database.
     package let connections: Int
-    /// This server's statements that wait for an answer, and its transactions that wait for a
-    /// connection.
+    /// The number of this server's statements that wait for an answer, and of its transactions
+    /// that wait for a connection.
     package let waiting: Int
-    /// How long the oldest of them has waited.
+    /// How long the oldest of these statements and transactions has waited.
     package let oldestWait: Duration
-    /// Transactions that ran again after a conflict, and statements that were sent again, since
-    /// the start.
+    /// The number of transactions that ran again after a conflict, and of statements that were
+    /// sent again, since the start.
     package let retries: Int
-    /// Connections that were lost since the start.
+    /// The number of connections that were lost since the start.
     package let connectionsLost: Int
-    /// The database's connected replicas; `nil` if the engine does not report that.
+    /// The number of the database's connected replicas; `nil` if the engine does not report it.
     package let standbys: Int?
     /// How many bytes of the log the slowest replica has not stored; `nil` without a replica, or
-    /// if the role may not read it.
+    /// if the server's database role may not read this figure.
     package let standbyLag: Int64?
     /// The number of files that hold day keys past their time, also those of stopped servers;
     /// `nil` if the store has no day keys.

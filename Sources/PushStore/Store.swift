@@ -209,9 +209,9 @@ extension StorePlace {
 
     package var fault: String? { nil }
 
-    /// Whether there is a store already; also `true` if that cannot be found out.
+    /// Whether there is a store already; also `true` if the check fails.
     package var exists: Bool {
-        // If that cannot be found out, the caller gets the error when it then opens the store.
+        // If the check fails, the caller gets the error when it then opens the store.
         (try? self.isMade()) ?? true
     }
 

@@ -64,25 +64,25 @@ package enum StoreEvent: Sendable, Hashable {
 
 /// Counts of waiting work and of failures, for metrics.
 package struct StoreReport: Sendable, Hashable {
-    /// Writes that wait for their commit.
+    /// The number of writes that wait for their commit.
     package let waiting: Int
     package let receiptsWaiting: Int
     package let receiptsDropped: Int
     package let setAside: Int
     package let checkpointFailures: Int
-    /// Bytes of the write-ahead log in use.
+    /// The number of bytes of the write-ahead log in use.
     package let logBytes: Int
     /// `nil` if the store has no file of its own, or has not examined it yet.
     package let file: File?
-    /// `nil` if they are not counted.
+    /// `nil` if the store does not count its commits.
     package let commits: Commits?
-    /// `nil` if a database server makes them.
+    /// `nil` if a database server makes the syncs.
     package let syncs: Syncs?
 
     /// The transactions of this server that write, since the start.
     package struct Commits: Sendable, Hashable {
-        /// The writes in all of these transactions; writes that wait at the same time share a
-        /// transaction.
+        /// The number of writes in all of these transactions; writes that wait at the same time
+        /// share a transaction.
         package var writes: Int
         /// The times from a transaction's last statement until the transaction is on the disk; for
         /// a database server this includes the round trip.
@@ -95,7 +95,7 @@ package struct StoreReport: Sendable, Hashable {
 
     /// How long calls waited until a file's changes were on the disk, since the start.
     package struct Syncs: Sendable, Hashable {
-        /// Syncs of the write-ahead log: each commit waits for one.
+        /// The syncs of the write-ahead log; each commit waits for one sync.
         package var log = TimeHistogram()
         /// Syncs of the database's file, in checkpoints.
         package var database = TimeHistogram()
@@ -106,7 +106,8 @@ package struct StoreReport: Sendable, Hashable {
     /// The database's file.
     package struct File: Sendable, Hashable {
         package let bytes: Int
-        /// Bytes of empty pages, which the database reuses or returns to the file system.
+        /// The number of bytes of empty pages, which the database reuses or returns to the file
+        /// system.
         package let freeBytes: Int
 
         package init(bytes: Int, freeBytes: Int) {

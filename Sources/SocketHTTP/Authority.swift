@@ -41,8 +41,8 @@ enum Authority {
     private static func endOfAddress(_ bytes: Span<UInt8>, _ range: ByteRange) -> Int? {
         var end = range.start + 1
         while end < range.end, bytes[end] != UInt8(ascii: "]") {
-            // These are checked here, because the system's parser would stop at a NUL, and accept
-            // a zone.
+            // The characters are checked here, because the system's parser would stop at a NUL,
+            // and accept a zone.
             guard bytes[end].isHexDigit || bytes[end] == 0x3A || bytes[end] == 0x2E else { return nil }
             end += 1
         }

@@ -14,8 +14,8 @@ extension Connection {
         case tooMuch
     }
 
-    /// Up to this many bytes, the server reads the unread body so that the connection stays
-    /// usable.
+    /// The largest rest of a body that the server reads only to keep the connection usable, in
+    /// bytes.
     private static let drainedBytes = 65_536
     /// How many bytes, and for how long, a client may continue to send after a refusal.
     private static let lingeringBytes = 1_048_576

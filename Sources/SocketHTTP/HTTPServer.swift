@@ -196,7 +196,7 @@ package final class HTTPServer: Sendable {
     private func refuseConnection(_ socket: Int32, _ peer: PeerAddress, _ refusal: Refusal, _ share: LoopConnections)
         async
     {
-        // As in `serve`: the socket is already closed.
+        // If this fails, the socket is already closed, as in `serve`.
         guard let descriptor = try? Descriptor(socket, on: share.loop) else { return }
         await self.connection(SocketStream(descriptor), peer, share).refuseConnection(refusal)
     }

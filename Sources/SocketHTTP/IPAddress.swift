@@ -96,7 +96,7 @@ package struct IPNetwork: Sendable, Hashable {
     /// The networks that only processes of this machine reach.
     package static let loopback = ["127.0.0.0/8", "::1"].compactMap { IPNetwork($0) }
 
-    /// Whether it contains all addresses of IPv4 or of IPv6.
+    /// Whether the network contains all addresses of IPv4 or of IPv6.
     package var isEverything: Bool {
         self.prefixLength == (self.base.isIPv4 ? 96 : 0)
     }

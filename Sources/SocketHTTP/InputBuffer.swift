@@ -2,9 +2,9 @@ internal import Reactor
 
 /// The bytes that were read from a connection and not consumed yet. Its owner limits its growth.
 struct InputBuffer {
-    /// Enough for nearly every head, and little for an idle connection.
+    /// The usual size in bytes: enough for nearly every head, and little for an idle connection.
     static let usualSize = 2048
-    /// Enough for one read of a body.
+    /// The size in bytes that suffices for one read of a body.
     private static let largeSize = 16_384
 
     private var bytes: [UInt8] = []

@@ -5,8 +5,8 @@ package enum PeerAddress: Sendable, Hashable, CustomStringConvertible {
     case ip(IPAddress)
     /// A local socket.
     case unix
-    /// A process at a local socket, by its user, for a server that asks the kernel for the user
-    /// and admits the process by it.
+    /// A process at a local socket, identified by its user. The server asks the kernel for the
+    /// user, and decides by the user whether to admit the process.
     case process(user: UInt32)
     /// A socket that was reset before the server read its address, or a client that a proxy does
     /// not name.

@@ -80,7 +80,7 @@ package enum ProxyHeader {
             return .complete(.client(IPAddress(self.value(of: addresses, as: in6_addr()))))
         // The family of the addresses is unspecified, or they are unix sockets.
         case (0x21, 0x00), (0x21, 0x31): return .complete(.balancer)
-        // This is another version or command, or the client uses datagrams.
+        // The header has another version or command, or the client uses datagrams.
         default: return .malformed
         }
     }

@@ -50,13 +50,13 @@ package struct ResponseFields: Sendable, Hashable, ExpressibleByDictionaryLitera
     /// Appends the lines that `write` writes, each with its line end, at most `most` bytes.
     ///
     /// The lines have digits, dates and the like, which this program makes, so nothing searches
-    /// them for line ends. They must not be `Date` or `Content-Length`.
+    /// them for line ends. The lines must not be `Date` or `Content-Length`.
     package mutating func append(upTo most: Int, _ write: (inout ByteWriter) -> Void) {
         self.bytes.append(upTo: most, write)
     }
 
     /// Appends constant lines, each with its line end, without counting or copying them first.
-    /// They must not be `Date` or `Content-Length`.
+    /// The lines must not be `Date` or `Content-Length`.
     package mutating func append(lines: StaticString) {
         self.bytes.append(lines)
     }

@@ -9,7 +9,8 @@ internal import Synchronization
 /// let server = HTTPServer(listeners: …, responder: …, makeStream: acceptor.accept)
 /// ```
 package final class TLSAcceptor: Sendable {
-    /// It is a mutex, because the caller that replaces the context is not on a loop.
+    /// A mutex protects the context, because the caller that replaces the context is not on a
+    /// loop.
     private let context: Mutex<TLSServerContext>
     private let handshakeTimeout: Duration
     private let failures = Atomic(0)

@@ -7,8 +7,8 @@ internal import Reactor
 /// a record. A read that makes OpenSSL answer, for instance to a key update, never waits for a
 /// write. Use it on the loop only.
 final class TLSWire {
-    /// More bytes than one write of the stream can leave unsent. Only a peer that sends and never
-    /// reads exceeds this limit.
+    /// The maximum number of unsent bytes, which is more than one write of the stream can leave
+    /// unsent. Only a peer that sends and never reads exceeds this limit.
     private static let unsentLimit = 256 * 1024
 
     /// The largest number of bytes that one OpenSSL call receives. A call continues to receive as
@@ -85,7 +85,7 @@ final class TLSWire {
             wire.handshakeMessages += 1
             guard wire.handshakeMessages > TLSWire.messagesWithoutContent else { return }
             wire.failure = StreamError("the peer sends TLS handshake messages and no content")
-            // This stops a read in progress, as nothing else does.
+            // Only this call stops a read that is in progress.
             SSL_set_shutdown(session, SSL_get_shutdown(session) | SSL_RECEIVED_SHUTDOWN)
         }
     }

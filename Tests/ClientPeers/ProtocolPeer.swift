@@ -38,7 +38,7 @@ package final class ProtocolPeer: Sendable {
         self.script.withLock { $0 = script }
     }
 
-    /// Answers while `body` runs.
+    /// Runs `body` with a peer that answers requests by `script` meanwhile.
     @discardableResult
     package static func run<Result: Sendable>(
         _ script: @escaping Script,
@@ -50,7 +50,7 @@ package final class ProtocolPeer: Sendable {
         return try await body(peer)
     }
 
-    /// Answers while `body` runs with a client.
+    /// Runs `body` with a client, and answers the client's requests by `script` meanwhile.
     @discardableResult
     package static func run<Result: Sendable>(
         _ script: @escaping Script,

@@ -101,7 +101,8 @@ import Testing
         let key = P256.Signing.PrivateKey()
         let read = try P256.Signing.PrivateKey(pemRepresentation: wrapped(key.pemRepresentation))
         #expect(read.rawRepresentation == key.rawRepresentation)
-        let rsa = try RSA.Signing.PrivateKey(pemRepresentation: Self.text("PEM_Serialization/rsa_private_key.pem"))
+        let text = try Self.text("Traditional_OpenSSL_Serialization/testrsa.pem")
+        let rsa = try RSA.Signing.PrivateKey(pemRepresentation: text)
         let other = try RSA.Signing.PrivateKey(pemRepresentation: wrapped(rsa.pemRepresentation))
         #expect(other.pemRepresentation == rsa.pemRepresentation)
     }

@@ -58,8 +58,9 @@ import Testing
     }
 
     private func id(_ push: PushSimulators.ReceivedPush) throws -> Int64 {
-        let text = try #require(push.text.firstMatch(of: /secureId[^0-9]+([0-9]+)/)?.1, "\(push.text)")
-        return try #require(Int64(text))
+        // A raw push of WNS is the id alone.
+        let text = push.text.split(separator: "secureId").last?.drop { !$0.isNumber }.prefix { $0.isNumber }
+        return try #require(text.flatMap { Int64($0) }, "\(push.text)")
     }
 
     enum Change: CaseIterable, Sendable {

@@ -20,6 +20,7 @@ import Testing
         ("serviceAccount", "senders: {x: {type: fcm, serviceAccount: <file>}}"),
         ("clientSecretFile", "senders: {x: {type: wns, clientID: a, clientSecretFile: <file>}}"),
         ("keyFile", "senders: {x: {type: webpush, subject: 'mailto:a@b.example', keyFile: <file>}}"),
+        ("headersFile", "tracing: {endpoint: 'https://h.example/', headersFile: <file>}\nsenders: {x: {type: stream}}"),
         ("secretFile", "senders: {x: {type: webhook, url: 'https://h.example/', secretFile: <file>}}"),
     ]
 

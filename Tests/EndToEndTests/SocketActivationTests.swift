@@ -29,7 +29,7 @@ import Testing
         let folder = try TemporaryFolder()
         let ended = try await ChildProcess(
             "/bin/sh",
-            // The fourth descriptor is a file.
+            // Descriptor 3 is `/dev/null`, not a socket.
             ["-c", #"LISTEN_PID=$$ LISTEN_FDS=1 exec "$0" serve 3</dev/null"#, Daemon.executable],
             in: folder.path
         ).end()

@@ -49,8 +49,8 @@ import Testing
         ("GET", "/%7e/~?%7E~"), ("POST", "/a:b@c!$&'()*,=?!$&'()*,=:@"),
     ]
 
-    /// Returns the list that we ask for, the list of older clients, or another list that the
-    /// server knows.
+    /// Returns the signature components that our client asks for, those that older clients ask
+    /// for, or a random list that the server accepts.
     private static func coverage(_ number: Int) throws -> SignatureCoverage {
         if number % 3 == 0 { return .exchange }
         if number % 3 == 1 { return .answer }
@@ -151,7 +151,8 @@ import Testing
     }
 
     private struct Reading: Decodable {
-        /// The library's serialization; `nil` if the field is invalid.
+        /// The field as the oracle (http-sf) writes it; `nil` if the oracle finds the field
+        /// invalid.
         let written: String?
     }
 

@@ -101,7 +101,7 @@ import Testing
         let context = RequestContext(
             request: Request(head: head, body: RequestBody([]), peer: .unknown, loopIndex: 0),
             id: RequestID(),
-            caller: nil,
+            caller: Caller(try await self.fixture.storage.user("ada")),
             parameter: "",
             reader: self.fixture.storage.reader,
             now: self.fixture.clock.now,

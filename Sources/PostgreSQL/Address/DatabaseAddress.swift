@@ -23,7 +23,7 @@ package struct DatabaseAddress: Sendable, Hashable {
         var verifies: Bool { self == .verifyAuthority || self == .verifyFull }
     }
 
-    /// At least one host.
+    /// The hosts of the database, at least one.
     let hosts: [DatabaseHost]
     /// `nil`: the name of the process's user.
     let user: String?

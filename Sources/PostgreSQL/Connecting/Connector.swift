@@ -11,8 +11,8 @@ final class Connector {
     var winner: Endpoint?
     /// Decides which servers may be used.
     let cluster: ClusterGuard
-    /// Called with a timeline that is newer than all before; from now on only its servers may be
-    /// used.
+    /// Called with a timeline that is newer than all earlier ones. From then on only servers of
+    /// this timeline may be used.
     var onAdvance: (_ timeline: UInt32) -> Void = { _ in }
 
     init(_ address: DatabaseAddress, on loop: EventLoop, limit: Duration, _ cluster: ClusterGuard) {

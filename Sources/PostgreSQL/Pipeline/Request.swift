@@ -13,11 +13,13 @@ final class Request: @unchecked Sendable {
 
     /// The time of submission, for the deadline.
     var start = ContinuousClock.now
-    /// Whether it has a Sync of its own, so that no other statement's failure undoes it.
+    /// Whether this statement has a Sync of its own, so that no other statement's failure undoes
+    /// it.
     var isAlone = false
-    /// The number of times that it was sent again.
+    /// The number of times that the statement was sent again.
     var repeats = 0
-    /// Whether its connection was lost once.
+    /// Whether a connection was already lost with this statement in flight. A second loss fails
+    /// the statement.
     var hasLostConnection = false
 
     init(_ statement: Statement, countsAtSync: Bool, completion: @escaping (Outcome) -> Void) {
@@ -29,7 +31,8 @@ final class Request: @unchecked Sendable {
     /// Whether the caller has its answer, maybe because its deadline has passed.
     var isFinished: Bool { self.completion == nil }
 
-    /// Gives the caller its answer, and drops later ones. Returns whether this was the first.
+    /// Gives the caller the first outcome, and drops later ones. Returns whether this was the
+    /// first.
     @discardableResult
     func finish(_ outcome: Outcome) -> Bool {
         guard let completion = self.completion.take() else { return false }

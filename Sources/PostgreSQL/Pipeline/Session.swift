@@ -23,7 +23,7 @@ final class Session: ReadinessHandler, @unchecked Sendable {
     /// The server's timeline when the connection was opened.
     let timeline: UInt32
     weak var owner: (any SessionOwner)?
-    /// `nil`: closed.
+    /// `nil` once the connection is closed.
     private(set) var connection: OpaquePointer?
     private var token: WatchToken?
     private var watchesWrites = false

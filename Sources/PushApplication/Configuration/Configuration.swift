@@ -74,8 +74,8 @@ package struct Configuration: Sendable {
 
     /// The place where the daemon accepts the commands of this machine.
     enum LocalSocket: Sendable, Hashable {
-        /// In a folder `admin` next to the database, or in the folder of the keys if the database
-        /// is on a server.
+        /// The socket is in a folder `admin` next to the database or, if the database is on a
+        /// server, in the folder of the keys.
         case beside
         case at(String)
         case off
@@ -209,7 +209,7 @@ enum SenderConfiguration: Sendable, Hashable {
     case stream
 
     /// The shortest time between two pushes that tell a device of the sender to sync, in seconds;
-    /// `nil`: its devices get none.
+    /// `nil`: the sender's devices get no such pushes.
     var lookInterval: Int? {
         switch self {
         case .apns(let apns): apns.lookInterval
@@ -253,7 +253,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var sandbox: Sandbox?
         var caFile: String?
         var connections = 1
-        /// Pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
         /// Seconds between two background pushes to one device; only the latest of the pushes due
         /// meanwhile is sent.
@@ -292,8 +292,8 @@ enum SenderConfiguration: Sendable, Hashable {
         var android = AndroidContent.data
         var caFile: String?
         var connections = 1
-        /// Pushes a second; the default is below Google's limit for a project, 600,000 a minute,
-        /// which also counts refused pushes.
+        /// The maximum number of pushes a second; the default is below Google's limit for a
+        /// project, 600,000 a minute, which also counts refused pushes.
         var rate = 9000
         var lookInterval: Int?
     }
@@ -312,7 +312,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var allowsPrivateAddresses = false
         var caFile: String?
         var connections = 8
-        /// Pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
         var lookInterval: Int?
     }
@@ -327,7 +327,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var placeholder: WebPushPlaceholder?
         var caFile: String?
         var connections = 4
-        /// Pushes a second to each push service; `nil`: unlimited.
+        /// The maximum number of pushes a second to each push service; `nil`: unlimited.
         var rate: Int?
     }
 
@@ -336,7 +336,7 @@ enum SenderConfiguration: Sendable, Hashable {
         var secretFile: String
         var caFile: String?
         var connections = 4
-        /// Pushes a second; `nil`: unlimited.
+        /// The maximum number of pushes a second; `nil`: unlimited.
         var rate: Int?
     }
 }

@@ -95,7 +95,11 @@ final class ConfigurationSource {
     /// The place of a key that the file sets; `nil` for other keys.
     func place(ofSet path: [String]) -> String? {
         var node = self.root.map { Node.mapping($0) }
-        for name in path { node = node?.mapping?[Node(name)] }
+        for name in path {
+            let entries = node?.sequence.map(Array.init) ?? []
+            let entry = Int(name).flatMap { entries.indices.contains($0) ? entries[$0] : nil }
+            node = node?.mapping?[Node(name)] ?? entry
+        }
         return path.isEmpty ? nil : node?.mark.map { self.place(of: path, $0) }
     }
 

@@ -1,4 +1,5 @@
 import CurlHTTP
+import PushCore
 import PushSenders
 import Reactor
 
@@ -17,6 +18,17 @@ extension Doctor {
                 + (await SenderConfiguration.reach(webhook.url, settings, subject: subject, on: loop, now: self.present))
         } catch {
             return [Finding(.fail, subject, "\(error)")]
+        }
+    }
+
+    /// Whether the files that the collector of spans needs can be used.
+    func tracing(on loop: EventLoop) async -> [Finding] {
+        guard let tracing = self.configuration.tracing else { return [] }
+        do {
+            await (try SpanExport(tracing, SpanRecorder(sampling: 0), on: loop)).close()
+            return [Finding(.ok, "tracing", "the files for the collector can be used")]
+        } catch {
+            return [Finding(.fail, "tracing", "\(error)")]
         }
     }
 }

@@ -43,7 +43,9 @@ package struct Doctor: Sendable {
         }.flatMap { $0 }
         // Keeps one finding about the clock, since each provider reports the same.
         findings += checked.filter { $0.subject != "clock" } + checked.filter { $0.subject == "clock" }.prefix(1)
-        return findings + (await self.eventWebhook(on: loop, online: online)) + (await self.server())
+        findings += await self.eventWebhook(on: loop, online: online)
+        findings += await self.tracing(on: loop)
+        return findings + (await self.server())
     }
 
     /// The present time; the checks may take minutes.

@@ -11,7 +11,7 @@ struct FileMark: Hashable {
     private let size: off_t
     private let times: [Int]
 
-    /// `nil` if there is no such file.
+    /// Reads the file's mark; `nil` if there is no such file.
     init?(of path: String) {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
@@ -37,8 +37,9 @@ struct FileWatch<Group: Hashable> {
 
     /// Returns the groups that the caller reads now.
     ///
-    /// They have changed since they were read, but not since the last check: a file may be half
-    /// written, or the key of a new certificate may not be there yet.
+    /// These groups have changed since they were read, but not since the last check. A group that
+    /// changed since the last check may have a half-written file, or lack the key of a new
+    /// certificate.
     mutating func findChanges(_ marks: Marks) -> Set<Group> {
         let due = marks.filter { group, marks in self.read[group] != marks && self.seen[group] == marks }
         self.seen = marks

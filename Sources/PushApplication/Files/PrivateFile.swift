@@ -144,8 +144,8 @@ enum PrivateFile {
         throw ConfigurationError("\(what) \(path) is being changed by another command; try again")
     }
 
-    /// Whether it is a regular file with one name: a write through a hard link would change
-    /// another file.
+    /// Whether the descriptor belongs to a regular file with one name. With a second name, a hard
+    /// link, a write would also change what others read under that name.
     private static func isOwnFile(_ descriptor: Int32) -> Bool {
         var status = stat()
         return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_nlink <= 1

@@ -5,7 +5,7 @@ import Foundation
 package enum SecretFile {
     /// Reads the file, which the configuration's `key` names.
     ///
-    /// Its group may read it, as Debian's `ssl-cert` reads private keys. Throws
+    /// The file's group may read the file, as Debian's group `ssl-cert` reads private keys. Throws
     /// `ConfigurationError` if the file cannot be read, or if all users may read or change it.
     ///
     /// - Parameter isPublic: Whether a file with that content is no secret, so that all users may

@@ -17,7 +17,7 @@ final class WatchedFiles: Sendable {
     // A lock protects it, because a signal may come at any time.
     private let watch: Mutex<FileWatch<Reader>>
 
-    /// Takes the first marks, so this must be created before the files are read.
+    /// Stores the files' present marks, so the object must be created before the files are read.
     init(_ configuration: Configuration) {
         var paths: [Reader: [String]] = [:]
         if let tls = configuration.tls { paths[.certificates] = tls.files }

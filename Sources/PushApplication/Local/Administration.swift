@@ -56,7 +56,7 @@ package struct Administration: Sendable {
         return bytes.isEmpty ? nil : try JSONValue(reading: bytes)
     }
 
-    /// Reads a list page by page, and passes each of its entries to `each`, until that returns
+    /// Reads a list page by page, and passes each of its entries to `each`, until `each` returns
     /// `false`.
     package func list(
         _ path: String,

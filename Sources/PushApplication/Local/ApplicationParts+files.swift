@@ -131,7 +131,7 @@ func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) a
 final class CopyMark: Sendable {
     private let isSet = Atomic(false)
 
-    /// `false`: another copy is being written.
+    /// Begins a copy; returns `false` if another copy is being written.
     func begin() -> Bool { !self.isSet.exchange(true, ordering: .relaxed) }
 
     func end() { self.isSet.store(false, ordering: .relaxed) }

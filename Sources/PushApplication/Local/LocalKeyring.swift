@@ -93,8 +93,8 @@ package struct LocalKeyring {
         .object([.init("Key", .number(number)), .init("File", .string(self.configuration.keyring))])
     }
 
-    /// The file of this machine, how far each server has destroyed its keys, and the fault of the
-    /// file.
+    /// The files of day keys, this machine's first, each with the first day that it can still
+    /// decrypt; and what is wrong with this machine's file, if anything.
     private func dayKeys(_ report: DayKeyReport?) throws -> (holders: [JSONValue], fault: String?) {
         guard let report else { return ([], nil) }
         let file = DayKeyFile(self.configuration.dayKeys)

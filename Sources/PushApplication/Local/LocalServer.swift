@@ -15,13 +15,13 @@ struct LocalServer {
     private let loops: EventLoopGroup
     private let server: HTTPServer
 
-    /// Owns the store. Throws `StoreError` or `SystemError`.
+    /// Makes a server that owns the store. Throws `StoreError` or `SystemError`.
     init(_ configuration: Configuration, _ store: any Store) throws {
         let clock = configuration.makeClock()
         self.store = store
         self.loops = try EventLoopGroup(count: 1)
-        // The audit has the command's actions; the log is the daemon's, and the command's user
-        // sees failures only.
+        // The audit records what the command does, so the user of the command needs to see
+        // failures only.
         let logger = configuration.makeLogger(threshold: LogThreshold(.error))
         let router = PushServer(
             store: self.store,

@@ -26,7 +26,7 @@ struct LogLine {
         }
     }
 
-    /// The approximate number of bytes that it takes in memory.
+    /// The approximate number of bytes that the line takes in memory.
     var size: Int {
         self.fields.reduce(128 + self.message.utf8.count) { $0 + 32 + $1.name.utf8.count + $1.value.utf8.count }
     }

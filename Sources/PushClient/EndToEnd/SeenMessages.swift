@@ -3,7 +3,7 @@ internal import Foundation
 /// The messages that an account has opened, each with its notification. They are stored because
 /// the server could deliver a message again with another notification.
 struct SeenMessages {
-    /// As many messages as notifications can be cached.
+    /// The maximum number of messages, the same as that of cached notifications.
     static let maximumCount = 5000
 
     private struct Message {

@@ -11,9 +11,9 @@ extension PushClient {
     /// let newest = try await client.cachedInbox(limit: 50)
     /// let older = try await client.cachedInbox(limit: 50, before: newest.notifications.first)
     /// ```
-    /// Its ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will report,
-    /// including changes that extensions have made. It throws ``PushClientError/signedOut`` and
-    /// ``PushClientError/storage(_:)``.
+    /// The inbox's ``Inbox/arrived`` and ``Inbox/deleted`` are those that the next sync will
+    /// report, including changes that extensions have made. The call throws
+    /// ``PushClientError/signedOut`` and ``PushClientError/storage(_:)``.
     public func cachedInbox(limit: Int = 500, before: NotificationItem? = nil) async throws -> Inbox {
         await self.inbox.prepare()
         return try await self.inbox.inbox(limit: limit, before: before, now: self.now()).inbox

@@ -3,8 +3,8 @@ internal import PushAPI
 
 /// Fetches all changes since the cursor: page after page, each in one commit with its cursor.
 struct Sync {
-    /// Far more pages than any inbox has. It ends the loop if a server or a proxy answers `More`
-    /// for ever.
+    /// The maximum number of pages of one sync, far more than any inbox has. This limit ends the
+    /// loop if a server or a proxy answers `More` for ever.
     private static let maximumPages = 1000
 
     let inbox: InboxKeeper

@@ -33,7 +33,7 @@ public struct Outbox: Sendable {
 
     /// Marks a notification as read or unread.
     ///
-    /// This and the other tasks are stored when the call returns. It throws
+    /// Like all tasks, this one is stored when the call returns. The call throws
     /// ``PushClientError/outboxFull`` if 200 tasks or 4 MiB wait, and
     /// ``PushClientError/storage(_:)`` if the task cannot be written.
     public func markRead(_ id: Int64, _ isRead: Bool = true) async throws {

@@ -51,7 +51,8 @@ public struct BackgroundRefresh: Sendable {
     public func run() async -> Outcome {
         await withTaskGroup(of: Outcome?.self) { group in
             let clients = self.clients()
-            // They are listed before the sync, so that the sync knows all of them.
+            // The shown notifications are listed before the sync, so that the sync knows each of
+            // them.
             let shown = await self.shown?.all() ?? []
             for client in clients {
                 let own = shown.filter { client.isRecipient(of: $0.push, among: clients) }

@@ -30,8 +30,8 @@ public import PushAPI
 public final class NotificationServiceHelper: Sendable {
     /// Writes the text of an item into the placeholder's content.
     ///
-    /// It may wait, such as for the download of an image. If it takes longer than the helper's
-    /// limit, the placeholder is shown: give a download a shorter timeout.
+    /// The closure may wait, such as for the download of an image. If the closure takes longer
+    /// than the helper's limit, the placeholder is shown: give a download a shorter timeout.
     public typealias Fill = @Sendable (_ item: NotificationItem, _ content: inout NotificationContent) async -> Void
 
     private let clients: @Sendable () -> [PushClient]
@@ -164,7 +164,8 @@ final class Delivery: Sendable {
 extension PushClient {
     /// The number of unread notifications, as far as the client knows it without a network.
     ///
-    /// It holds one notification at a time: an extension lacks the memory for all of them.
+    /// To count, the client holds one notification in memory at a time, since an extension lacks
+    /// the memory for all.
     public func cachedBadge() async -> Int? {
         await self.inbox.prepare()
         // Without a number the icon stays unchanged.

@@ -3,8 +3,8 @@ extension Account {
     /// order if the store could not write it.
     ///
     /// One commit ends the account and stores the order, which the client later carries out at the
-    /// server. On a full disk the files are removed first, which needs no free space and makes
-    /// some. A crash at any point leaves either the account as it was or nothing of it.
+    /// server. On a full disk the files are removed first, which needs no free space and frees
+    /// some. A crash at any point leaves either the whole account or nothing of it.
     @discardableResult
     func end(_ order: (StoredRegistration?) -> SignOutOrder) throws -> SignOutOrder? {
         self.adoptEarlier()

@@ -29,7 +29,8 @@ final class Account: Sendable {
         var seen: Int64 = 0
         /// Replaces the files while they cannot be written.
         var overlay: OverlayStore?
-        /// Whether this client has signed the account out, even if that could not be stored.
+        /// Whether this client has signed the account out, even if the sign-out could not be
+        /// stored.
         var isEnded = false
     }
 

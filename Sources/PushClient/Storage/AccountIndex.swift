@@ -38,7 +38,8 @@ struct AccountIndex: Sendable, Hashable {
     /// `nil` before the first page, and after a file was lost: the next sync then fetches
     /// everything.
     var cursor: String?
-    /// When the inbox was last known to be complete, by the device's clock; `nil` while it is not.
+    /// When the inbox was last known to be complete, by the device's clock; `nil` while it is
+    /// incomplete.
     var syncedAt: Date?
     /// The commit of the list's last restart.
     var restartedAt: Int64 = 0

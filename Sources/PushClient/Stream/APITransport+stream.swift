@@ -35,7 +35,7 @@ extension APITransport {
 }
 
 extension HTTPURLResponse {
-    /// Whether its body is server-sent events.
+    /// Whether the answer's body consists of server-sent events.
     var isEventStream: Bool {
         let type = self.value(forHTTPHeaderField: "Content-Type")?.prefix { $0 != ";" && $0 != " " }
         return type?.lowercased() == "text/event-stream"

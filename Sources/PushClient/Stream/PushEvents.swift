@@ -15,7 +15,7 @@ public struct PushEvents: AsyncSequence, Sendable {
         private let events: PushEvents
         private var connection: EventConnection?
         private var last: String?
-        /// The failures since the last sign of life.
+        /// The number of failures since the server's last sign of life.
         private var failures = 0
         private var pause: Duration?
         private var retry: Duration
@@ -107,8 +107,8 @@ extension PushEvents.Iterator {
         return try await self.client.register(platform: self.events.platform, handle: "")
     }
 
-    /// Whether this stream registered the device. The app made any other registration and must
-    /// learn of its end.
+    /// Whether this stream registered the device. Otherwise the app did, and must learn of the
+    /// registration's end.
     private var isOwnDevice: Bool {
         let own = StoredRegistration.fingerprint(
             platform: self.events.platform,

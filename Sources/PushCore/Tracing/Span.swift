@@ -29,7 +29,7 @@ package struct Span: Sendable, Hashable {
     package let context: TraceContext
     /// `nil`: the trace begins here.
     package let parent: SpanID?
-    /// In nanoseconds since 1970.
+    /// The start in nanoseconds since 1970.
     package let start: Int64
     package let end: Int64
     package let attributes: [Attribute]
@@ -41,7 +41,7 @@ package struct OpenSpan: Sendable {
     /// The parent of the spans within it.
     package let context: TraceContext
     fileprivate let parent: SpanID?
-    /// In nanoseconds since 1970.
+    /// The start in nanoseconds since 1970.
     fileprivate let start: Int64
     fileprivate let instant = ContinuousClock.now
 
@@ -66,7 +66,7 @@ package struct OpenSpan: Sendable {
 }
 
 extension Duration {
-    /// At most 292 years.
+    /// The duration in nanoseconds, at most 292 years.
     fileprivate var nanoseconds: Int64 {
         let (seconds, attoseconds) = self.components
         let (whole, isTooMuch) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -11,7 +11,7 @@ package final class SpanRecorder: Sendable {
 
     /// Set when a batch is full.
     package let signal = Signal()
-    /// One of so many requests without a `traceparent` begins a trace; 0: none.
+    /// Of this many requests without a `traceparent`, one begins a trace; 0: none does.
     private let every: Int
     private let requests = Atomic(0)
     private let spans = Mutex<[Span]>([])
@@ -23,7 +23,8 @@ package final class SpanRecorder: Sendable {
         self.now = now
     }
 
-    /// Spans that were dropped since the start: the queue was full, or the collector refused them.
+    /// The number of spans that were dropped since the start: the queue was full, or the collector
+    /// refused them.
     package var dropped: Int { self.drops.load(ordering: .relaxed) }
 
     package func countDropped(_ count: Int) {
@@ -77,7 +78,7 @@ package final class SpanRecorder: Sendable {
         }
     }
 
-    /// In nanoseconds since 1970.
+    /// The present time in nanoseconds since 1970.
     private var time: Int64 {
         // The code converts seconds and fraction separately: a `Double` with nanoseconds since
         // 1970 is exact only to 256 ns.

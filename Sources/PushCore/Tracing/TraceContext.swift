@@ -33,7 +33,8 @@ package struct TraceContext: Sendable, Hashable {
         self.init(trace: trace, span: span, isSampled: flags & 1 == 1)
     }
 
-    /// At most 16 digits; `nil` if a character is not a digit, or is in upper case.
+    /// The number that at most 16 hexadecimal digits form; `nil` if a character is not such a
+    /// digit, or is in upper case.
     private static func number(_ digits: ArraySlice<UInt8>) -> UInt64? {
         var number: UInt64 = 0
         for digit in digits {

@@ -8,9 +8,10 @@ package final class EventStatus: Sendable {
     /// Counts since the start.
     package struct Counts: Sendable, Hashable {
         package var delivered = 0
-        /// Messages that were not acknowledged.
+        /// The number of messages that were not acknowledged.
         package var failures = 0
-        /// Events that were deleted for their age before the receiver had acknowledged them.
+        /// The number of events that were deleted for their age before the receiver had
+        /// acknowledged them.
         package var dropped = 0
     }
 

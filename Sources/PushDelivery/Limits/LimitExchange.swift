@@ -6,7 +6,7 @@ package import PushStore
 /// delays and pauses of those servers. Also counts the servers.
 ///
 /// While an exchange fails, the server continues with the last number of servers, and keeps the
-/// delays and pauses that it could not send. No request is refused because of that.
+/// delays and pauses that it could not send. No request is refused because of a failed exchange.
 package actor LimitExchange {
     private let store: any LimitStore
     private let status: SenderStatus

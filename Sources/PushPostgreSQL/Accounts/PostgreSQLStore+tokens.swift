@@ -67,8 +67,8 @@ extension PostgreSQLStore {
             guard let row = try await tx.query(Self.revoke, prefix.description).first else { return nil }
             if let record { tx.append(record.about(prefix, in: audit)) }
             let (fingerprint, user) = (Fingerprint(bytes: try row.data(0)), try owner.integer(0))
-            // This retires nothing if the token comes from an administrator: it is not a session,
-            // and no device names it.
+            // If the token comes from an administrator, this call retires no device: such a token
+            // is not a session, and no device names it.
             try await Self.retireDevices(tx, ofUser: user, with: [prefix.description], by: record, now: now)
             if let fingerprint { tx.end(.token(fingerprint, user: user)) }
             return fingerprint
@@ -103,7 +103,8 @@ extension PostgreSQLStore {
         }
     }
 
-    /// Keeps the later time, since another server may have stored a later use.
+    /// Stores when tokens were used. Keeps the later time, since another server may have stored a
+    /// later use.
     private static let tokensUsed = """
         with used as (
             select t.prefix, u.at from token t join unnest($1::text[], $2::bigint[]) as u (prefix, at) on u.prefix = t.prefix

@@ -8,7 +8,7 @@ extension DayKeyReport {
     /// The number of days from today to the day whose key identifies the chain of day keys: all
     /// servers must derive the same key for that day.
     private static let lead: UInt32 = 400
-    /// The check value is replaced once its day is closer than this.
+    /// The check value is replaced once its day is fewer than this number of days away.
     private static let renewal: UInt32 = 200
 
     /// Selects at least one row. Each has the day and the check value, whether day keys encrypt,

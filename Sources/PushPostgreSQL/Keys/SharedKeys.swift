@@ -104,8 +104,8 @@ final class SharedKeys: Sendable {
     /// the server lacks a key in use, it stops encrypting and does not join. If another change of
     /// the keys runs, the caller must retry.
     ///
-    /// During a change, the vault encrypts with the new keys before `state` has them. So this must
-    /// not decide by the old keys in `state` meanwhile.
+    /// During a change, the vault encrypts with the new keys before `state` has them. So meanwhile
+    /// this function must not decide by the old keys in `state`.
     func entry(_ agreement: KeyAgreement) -> Entry? {
         guard self.beginChange() else { return nil }
         defer { self.endChange() }

@@ -15,8 +15,8 @@ extension PostgreSQLPlace {
     }
 }
 
-/// A database that a store is moved into. Its functions wait for the database, and throw
-/// `StoreError` if that fails.
+/// A database that a store is moved into. Its functions block until the database answers,
+/// and throw `StoreError` if the database fails.
 package struct PostgreSQLMoveTarget: MoveTarget {
     package let place: String
     private let connection: BlockingConnection
@@ -38,7 +38,6 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             return try self.connection.transaction {
                 // A server that starts now waits for the end of this transaction, and then finds
                 // the row of `move`.
-                // the mark.
                 _ = try self.connection.query(Schema.schemaLock)
                 if let name = try self.connection.query(Self.servers).first?.text(0) {
                     throw self.refusal("a server uses it, \(name): stop it first, or wait some seconds if it has ended")

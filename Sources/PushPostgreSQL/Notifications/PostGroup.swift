@@ -27,8 +27,8 @@ struct PostGroup {
         /// The run locks the senders' usage first, so that other posts of these senders wait for
         /// this transaction.
         case overtaken
-        /// As `overtaken`, after the connection was lost during an earlier run's commit. Stores
-        /// nothing if that run has stored anything.
+        /// The run is like `overtaken`, but the connection was lost during an earlier run's
+        /// commit. This run stores nothing if the earlier run has stored anything.
         case afterLoss
     }
 
@@ -39,7 +39,7 @@ struct PostGroup {
         let payload: Data
         let alert: Data?
         let recipients: [GroupRecipient]
-        /// `nil`: they are found page by page, or later.
+        /// `nil`: the devices are found page by page, or later.
         let devices: [GroupDevice]?
 
         var notification: NewNotification { self.plan.post }

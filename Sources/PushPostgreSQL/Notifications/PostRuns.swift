@@ -17,7 +17,7 @@ final class PostRuns: Sendable {
     private let isAlone: Bool
     private let state: Mutex<State>
 
-    /// `last`: the ends of a run before these, which may have been committed.
+    /// `last`: the outcomes of an earlier run of the same posts, which may have been committed.
     init(of members: [PostMember], isAlone: Bool = false, last: [PostEnd]? = nil, by store: PostgreSQLStore) {
         (self.members, self.isAlone, self.store) = (members, isAlone, store)
         self.state = Mutex(State(last: last))

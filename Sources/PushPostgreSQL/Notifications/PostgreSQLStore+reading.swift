@@ -74,7 +74,8 @@ extension PostgreSQLStore {
         return Dictionary(rows.map { ($0.id, $0.mark) }) { first, _ in first }
     }
 
-    /// Marks the visible notifications that do not have the mark; returns them.
+    /// Sets the mark of the visible notifications that do not have the mark yet; returns these
+    /// notifications.
     ///
     /// Their change numbers begin with the number that was drawn for the user.
     private static func mark(

@@ -109,9 +109,8 @@ extension PostgreSQLStore {
         page: Int,
         now: Date
     ) async throws -> RecallStep {
-        // This statement waits for a running fan-out or release of the notification. Its
-        // recipients are then included.
-        // are included.
+        // This statement waits for a running fan-out or release of the notification. So it
+        // includes the recipients that the fan-out or release adds.
         let place = try await tx.query(
             """
             with f as (select 1 from fanout where notification_id = $1 for update),

@@ -64,7 +64,7 @@ enum Schema {
 
     /// Throws `StoreError` if the database has since had a migration that this program must know.
     /// Blocks migrations, and servers that join or change their keys, until the transaction ends.
-    /// So each of these sees the servers that joined before it.
+    /// So each migration, join or change of keys sees the servers that joined before it.
     static func holdMigrations(_ connection: BlockingConnection, _ migrations: [Migration]) throws {
         // Releases the lock of a server that is paused here, or whose machine has failed.
         try connection.execute("set local idle_in_transaction_session_timeout = '4s'")

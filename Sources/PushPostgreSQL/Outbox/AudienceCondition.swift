@@ -8,16 +8,19 @@ internal import PushStore
 /// array of platforms, and the third is the app's name. So the SQL text depends only on the form
 /// of the expressions.
 ///
-/// Looks up a tag by a scalar subquery: for `exists`, PostgreSQL would rather read all rows of the
-/// tag once for each page.
+/// A condition looks up a tag by a scalar subquery: with `exists`, PostgreSQL would rather read
+/// all rows of the tag once for each page.
 struct AudienceCondition {
     private(set) var hashes: [Data] = []
     let platforms: [String]
     let app: String
-    /// Holds for a row of `device`, here called `d`, if it is a living device of the audience.
+    /// The SQL condition on a row of `device` (alias `d`): the device can receive pushes, has one
+    /// of the audience's platforms, and one of the expressions matches the tags of the device and
+    /// its user.
     private(set) var onDevice = ""
-    /// Holds for a row of `account`, here called `u`, if an expression holds for the tags given to
-    /// the user and the user's name. Ignores the tags of the user's devices.
+    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app, and one
+    /// of the expressions matches the user's name and assigned tags. The tags of the user's
+    /// devices do not matter.
     private(set) var onUser = ""
 
     private let index: BlindIndex
@@ -35,7 +38,7 @@ struct AudienceCondition {
         self.onUser = "(\(onUser.joined(separator: " or "))) and \(Self.hasUser(audience.app))"
     }
 
-    /// Holds for a row of `device`, here called `d`, that can receive pushes.
+    /// The SQL condition on a row of `device` (alias `d`): the device can receive pushes.
     static let activeDevice = "d.retired_at is null and d.handle is not null and d.claims_for is null"
 
     // MARK: - Private
@@ -44,7 +47,8 @@ struct AudienceCondition {
         case device, user
     }
 
-    /// Holds for a row of `account`, here called `u`, that has the app, whose name is a parameter.
+    /// The SQL condition on a row of `account` (alias `u`): the user belongs to the app.
+    /// `parameter` is the SQL parameter with the app's name.
     static func hasUser(_ app: AppName, parameter: String = "$3") -> String {
         let isListed = "strpos(' ' || u.apps || ' ', ' ' || \(parameter)::text || ' ') > 0"
         return app == .usual ? "(u.apps is null or \(isListed))" : isListed
@@ -79,7 +83,8 @@ struct AudienceCondition {
         return "(select g.user_id from user_tag g where g.tag = \(hash) and g.user_id = u.id) is not null"
     }
 
-    /// The parameter with a hash.
+    /// Adds the hash to the first parameter's array, if it is not there yet. Returns the SQL
+    /// expression of that element.
     private mutating func add(_ hash: Data) -> String {
         if let index = self.hashes.firstIndex(of: hash) { return "($1::bytea[])[\(index + 1)]" }
         self.hashes.append(hash)

@@ -13,10 +13,10 @@ struct AudiencePages {
         self.condition = AudienceCondition(audience)
     }
 
-    /// A page, and whether more rows follow.
+    /// A page of the audience, and whether more rows follow it.
     struct Page {
         var rows = AudiencePage()
-        /// Whether the branch has more rows than the page.
+        /// Whether more rows of the same branch (a tag, a user or all devices) follow this page.
         var hasMore = false
         /// Whether this was the audience's last page.
         var isLast = false

@@ -16,7 +16,7 @@ extension DueDelivery {
         return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notification)], tx.sealing) }
     }
 
-    /// Holds for a push, here called `p`, that no living server has leased.
+    /// The SQL condition on a row of `push` (alias `p`): no living server has leased the push.
     static let isFree = "(p.owner is null or p.owner <> all (array(select number from node where not is_fenced)))"
 
     /// Locks the pushes that meet a condition, oldest first, and reads the columns that decide

@@ -32,7 +32,7 @@ final class LeaseBook: Sendable {
         }
     }
 
-    /// The numbers under which pushes are leased; `nil` for a push that is not.
+    /// The numbers under which pushes are leased; `nil` for a push that is not leased.
     func owners(of pushes: [DuePush]) -> [Int64?] {
         self.state.withLock { state in pushes.map { state.owners[$0] } }
     }

@@ -14,7 +14,7 @@ struct LeaseStatements {
     let areOfHolder: Bool
 
     static let all = LeaseStatements(areOfHolder: false)
-    /// For the lanes of event streams.
+    /// The statements for the lanes of event streams.
     static let ofStreams = LeaseStatements(areOfHolder: true)
 
     private init(areOfHolder: Bool) {

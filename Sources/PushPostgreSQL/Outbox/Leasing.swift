@@ -103,7 +103,8 @@ struct Leasing {
         _ = try await tx.query(Self.leasePushes, keys.map(\.notification), keys.map(\.device), self.owner)
     }
 
-    /// Without a reason, a push keeps its own.
+    /// Makes pushes due at later times. With `nil` as `reason`, each push keeps its present
+    /// reason.
     private static func postpone(
         _ waits: [(push: DuePush, date: Date)],
         reason: String?,

@@ -9,7 +9,7 @@ internal import PushStore
 /// the provider's answer decides how it counts.
 extension PostgreSQLStore {
     /// Cancels pushes of a notification, including parked ones, in the order of their devices.
-    /// These are the pushes to `devices`, or all; at most `limit`.
+    /// The cancelled pushes are those to `devices`, or, if this is `nil`, all; at most `limit`.
     ///
     /// Returns the devices whose pushes were cancelled or withdrawn. If these are fewer than
     /// `limit`, no others remain.
@@ -43,7 +43,7 @@ extension PostgreSQLStore {
     /// Cancels all pushes to devices that get no more, including parked ones; withdraws those that
     /// are being sent.
     ///
-    /// For retired devices, whose rows remain.
+    /// This function is for retired devices, whose rows remain.
     static func cancelPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],
@@ -58,8 +58,8 @@ extension PostgreSQLStore {
     /// Settles all pushes to devices, including parked ones and those that are being sent. The
     /// provider's answer to a push that is being sent then changes nothing.
     ///
-    /// For deleted devices. The caller must delete their rows of `device_push` afterwards, because
-    /// an answer that is stored just before adds one.
+    /// This function is for deleted devices. The caller must delete their rows of `device_push`
+    /// afterwards, because an answer that is stored just before adds one.
     static func endPushes(
         _ tx: WriteTransaction,
         ofDevices devices: [Int64],

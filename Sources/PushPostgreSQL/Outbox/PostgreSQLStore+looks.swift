@@ -93,8 +93,9 @@ extension PostgreSQLStore {
         return try await tx.query(Self.lookDevices, users, sessions, lanes).map(LookDevice.init)
     }
 
-    /// Those of the devices whose last look is not being sent yet. The lock keeps other servers
-    /// from leasing that look before this transaction's changes are visible.
+    /// Returns the numbers of the devices in `devices` whose last look is not being sent yet. The
+    /// lock keeps other servers from leasing that look before this transaction's changes are
+    /// visible.
     private static func waiting(_ devices: [LookDevice], _ tx: WriteTransaction) async throws -> Set<Int64> {
         let pushes = devices.compactMap(\.lastPush)
         if pushes.isEmpty { return [] }

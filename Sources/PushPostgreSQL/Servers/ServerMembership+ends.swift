@@ -65,7 +65,8 @@ extension ServerMembership {
 
     // MARK: - Private
 
-    /// `false` also if the database does not answer.
+    /// Whether all servers have learnt of the ends up to `epoch`; also `false` if the database
+    /// does not answer.
     private func isKnownToAll(_ epoch: Int64) async -> Bool {
         guard let rows = try? await self.database.query(Self.unconfirmed, epoch) else { return false }
         return rows.count == 0

@@ -67,7 +67,7 @@ extension PostgreSQLStore {
 
     private static let numbers = "select number from device where id = any($1::text[])"
 
-    /// The stream's time is later than that of all streams that were opened before, even if the
+    /// The stream's time is later than that of all earlier streams of the device, even if the
     /// database's clock was set back.
     static let openStreams = """
         insert into stream (device, node, since)

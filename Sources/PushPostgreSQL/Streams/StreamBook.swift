@@ -1,7 +1,8 @@
 internal import PushCore
 internal import Synchronization
 
-/// The devices whose last event stream at this server has ended, but which still have a row of it.
+/// The devices whose last event stream at this server has ended, but whose row in `stream` still
+/// exists.
 final class StreamBook: Sendable {
     /// Streams end on many threads, and one task processes them.
     private let silent = Mutex(Set<DeviceHandle>())

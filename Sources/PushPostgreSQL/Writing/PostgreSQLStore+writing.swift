@@ -19,7 +19,7 @@ extension PostgreSQLStore {
         try await self.measuringCommit { try await self.writeUnmeasured(traits, body) }
     }
 
-    /// Runs a write of one caller, and records a span of it.
+    /// Runs a write of one caller, and records a span for the write.
     func measuringCommit<Value>(_ body: () async throws -> Value) async rethrows -> Value {
         let span = self.options.spans?.beginCommit()
         defer { if let span { self.options.spans?.endCommit(span, of: "postgresql") } }

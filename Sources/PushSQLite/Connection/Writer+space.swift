@@ -35,7 +35,7 @@ extension Writer {
         self.queue.asyncAfter(deadline: .now() + Self.checkInterval) { [weak self] in self?.checkForSpace() }
     }
 
-    /// Frees room and checks for it.
+    /// Frees disk space, and checks whether enough is free.
     ///
     /// A checkpoint comes first, which may need room in the database's file. Then the log is
     /// truncated, which returns its room to the file system. Then a transaction that changes

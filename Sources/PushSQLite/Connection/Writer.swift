@@ -6,7 +6,7 @@ internal import SQLite
 internal import Synchronization
 
 /// The one connection that writes. It commits the waiting jobs together, and answers their callers
-/// only after that.
+/// only after the commit.
 ///
 /// One `fdatasync` then makes the work of many callers durable, and they share its cost.
 final class Writer: Sendable {
@@ -78,7 +78,7 @@ final class Writer: Sendable {
         }
     }
 
-    /// The reason why the writer has stopped; `nil` if it has not.
+    /// The reason why the writer has stopped; `nil` while the writer runs.
     var failure: String? { self.state.withLock { $0.failure } }
 
     /// Runs `body` in a transaction, together with other work, and returns once that is on the

@@ -24,7 +24,7 @@ final class DiskSpace: Sendable {
     /// Whether there is room for a mebibyte next to this file; a transaction of many posts may
     /// take that much in the log.
     ///
-    /// `true` if the file system does not report that.
+    /// Returns `true` if the file system does not report its free space.
     static func hasRoom(beside path: String) -> Bool {
         var name = Array("\(path)-room-XXXXXX".utf8CString)
         let descriptor = mkstemp(&name)

@@ -33,7 +33,8 @@ extension SQLiteStore {
     }
 
     /// Dismisses a notification for a recipient who sees it, and cancels its pushes to that user.
-    /// If it was recalled or has expired meanwhile, the user sees that instead.
+    /// If the notification was recalled or has expired meanwhile, the user sees the recall or the
+    /// expiry, not the dismissal.
     static func hide(
         _ id: NotificationID,
         from user: Int64,

@@ -109,7 +109,7 @@ extension SQLiteStore {
 
     // MARK: - Private
 
-    /// Ends a lease; `true` if this erases the payload.
+    /// Ends a lease; returns `true` if this erases the payload.
     private static func endLease(
         of id: NotificationID,
         by user: Int64,

@@ -61,7 +61,7 @@ struct DuePushRow {
         )
     }
 
-    /// For a device's only push, no query is needed.
+    /// Whether the device has a newer push. For a device's only push, no query is needed.
     private func hasNewer(_ db: Database) throws -> Bool {
         if self.isAlone { return false }
         let (key, sequence) = (self.delivery.key, self.delivery.sequence)

@@ -19,7 +19,7 @@ struct ProviderAnswer: Sendable {
     /// The time at which the provider last saw that the device is no longer registered.
     let since: Date?
 
-    /// Without `reason`, the status becomes the reason.
+    /// If `reason` is `nil`, the status becomes the reason.
     init(
         _ response: OutboundResponse,
         words: [String] = [],

@@ -2,7 +2,7 @@ internal import PushCore
 
 extension PushAlert {
     /// The alert as JSON, for receivers that read it themselves: a page's worker, or the
-    /// operator's receiver; `nil` if it has nothing for them.
+    /// operator's receiver; `nil` if the alert has nothing for such receivers.
     var json: String? {
         var members = self.named.map { "\"\($0)\":\(JSONText.quoted($1))" }
         if let badge { members.append("\"badge\":\(badge)") }

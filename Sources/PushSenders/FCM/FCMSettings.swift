@@ -10,7 +10,7 @@ package struct FCMSettings: Sendable {
     /// `HostPattern`.
     package var allowedHosts: [String]
     /// The form of pushes on Apple devices that have registered with FCM; `nil`: the message has
-    /// no part for them, and they show nothing.
+    /// no part for these devices, and they show nothing.
     package var apple: AppleEnvelope?
     package var android: AndroidContent
     package var connection: ConnectionSettings

@@ -37,9 +37,10 @@ package struct WNSSettings: Sendable {
         self.connection = connection
     }
 
-    /// For channels of apps that are registered in Microsoft Entra (Windows App SDK).
+    /// The OAuth scope for channels of apps that are registered in Microsoft Entra (Windows App
+    /// SDK).
     package static let entraScope = "https://wns.windows.com/.default"
-    /// For channels of apps that are registered in Partner Center (UWP).
+    /// The OAuth scope for channels of apps that are registered in Partner Center (UWP).
     package static let storeScope = "notify.windows.com"
     /// Microsoft's token endpoint for apps that are registered in Partner Center.
     package static let storeTokenEndpoint = "https://login.live.com/accesstoken.srf"

@@ -91,12 +91,9 @@ struct UserHandler: Handler {
         try await scan.run { last, count in
             try await self.reports.run { try await $0.users(after: last, limit: count) }
         }
-        return Response(
-            page: "Users",
-            scan.found.map(\.json),
-            cursor: scan.last?.description,
-            hasMore: scan.hasMore
-        )
+        // The last searched user may belong to apps that the caller does not see.
+        let end = apps == nil || scan.hasMore ? scan.last : scan.found.last?.name ?? last
+        return Response(page: "Users", scan.found.map(\.json), cursor: end?.description, hasMore: scan.hasMore)
     }
 
     private func showUser(_ context: RequestContext) async throws -> Response {

@@ -5,7 +5,7 @@ package import PushStore
 /// Makes and changes users according to the lines of an import. Importing the same lines again
 /// changes nothing.
 package struct UserImport: Sendable {
-    /// The result of a line, or the result that it would have in a dry run.
+    /// The result of a line; in a dry run, the result that the line would have.
     package enum Outcome: Sendable, Hashable {
         case added
         /// The changes, in words.

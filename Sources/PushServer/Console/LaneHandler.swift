@@ -5,7 +5,7 @@ internal import PushCore
 internal import PushStore
 internal import SocketHTTP
 
-/// Ends pauses of lanes for administrators who have fixed their cause.
+/// Ends pauses of lanes for administrators who have fixed the cause.
 struct LaneHandler: Handler {
     let daemon: Daemon
     let logger: Logger

@@ -10,8 +10,8 @@ struct LocalDeliveryHandler: Handler {
     let reports: ReportReader
     /// The number of pushes that one step counts.
     private let limit: Int
-    /// Counts that were made while devices were still being found. They are cached apart: later,
-    /// such a count could report a notification as finished without its last pushes.
+    /// The cached counts that were made while devices were still being found. They are cached
+    /// apart: later, such a count could report a notification as finished without its last pushes.
     private let growing = DeliveryCounts(keptForStep: Self.keptForStep)
     private let settled = DeliveryCounts(keptForStep: Self.keptForStep)
     /// How long a count is cached for each step that it took: about ten times a step's duration.
@@ -38,8 +38,8 @@ struct LocalDeliveryHandler: Handler {
             try await context.reader.isThere(id, from: nil, now: context.now)
         else { throw Problem(.notFound) }
         let sendAt = try await context.reader.sendTime(of: id)
-        // This is read before the pushes are counted: if the fan-out has ended by now, the count
-        // misses no push.
+        // The state of the fan-out is read before the pushes are counted: if the fan-out has ended
+        // by now, the count misses no push.
         let isFanningOut = try await context.reader.isFanningOut(id)
         let known = isFanningOut ? self.growing : self.settled
         let (counts, _) = try await known.counts(of: id, now: context.now) { device in

@@ -91,7 +91,7 @@ struct UserData: Sendable {
         ]).bytes
     }
 
-    /// `nil` for an event about another user.
+    /// The event as an element of the document; `nil` for an event about another user.
     func element(_ event: PushEvent) -> [UInt8]? {
         guard event.user == self.name, event.at >= self.since else { return nil }
         return event.json.bytes

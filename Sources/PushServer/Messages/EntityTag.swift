@@ -56,8 +56,8 @@ extension EntityTag {
 
 /// The state of a notification that its entity tag encodes, as one account sees it.
 ///
-/// A payload never changes after its release, so the id and the time stand for it. The tag reveals
-/// nothing that the answer does not.
+/// A payload never changes after its release, so the tag has the notification's id and time in
+/// place of it. The tag reveals nothing that the answer does not contain.
 struct NotificationTag {
     let id: NotificationID
     let account: AccountID?

@@ -97,7 +97,8 @@ extension JSONValue {
         if [[0xFE, 0xFF], [0xFF, 0xFE]].contains(Array(bytes.prefix(2))) || bytes.prefix(2).contains(0) {
             return "; send it in UTF-8"
         }
-        // For requests such as `curl -d hello`.
+        // In a request such as `curl -d hello`, the first character is wrong: the quotes are
+        // missing.
         return offset == 0 && !bytes.isEmpty ? "; put a text in double quotes" : ""
     }
 }

@@ -52,7 +52,8 @@ struct Preconditions: Sendable {
         return lastModified <= min(modifiedSince, HTTPDate(now)) ? .unchanged(first) : .proceed
     }
 
-    /// `nil` if the field is repeated or not a date: it is then ignored.
+    /// The date in a field; `nil` if the field is repeated or not a date. The server then ignores
+    /// the field.
     private static func date(_ name: HTTPField.Name, of head: RequestHead) -> HTTPDate? {
         guard head.count(of: name) == 1 else { return nil }
         return head[name].flatMap(HTTPDate.init)

@@ -28,9 +28,9 @@ struct ListHandler: Handler {
         ]
     }
 
-    /// The budget of a list on an event loop, so that other requests wait less than a millisecond
-    /// for it; the pool builds longer lists. Compression takes ten times as long as everything
-    /// else.
+    /// The largest list that an event loop builds itself, so that other requests wait less than a
+    /// millisecond. The pool builds longer lists. Compression takes ten times as long as
+    /// everything else, so a compressed list has a smaller budget.
     private static let budget = PageBudget(rows: 100, bytes: 65_536)
     private static let compressedBudget = PageBudget(rows: 50, bytes: 8192)
     /// The number of bytes of a list's body that cost as much of the quota as one request.

@@ -27,7 +27,7 @@ package struct NotificationIDs: Sendable {
         guard self.bits > Self.lowerBits + 8 else {
             return NotificationID(rawValue: .random(in: 1..<1 << self.bits))
         }
-        // Keyed with random bits of the process (SipHash).
+        // `Hasher` is SipHash with a random key for each process.
         var hasher = Hasher()
         // If the clock is too far off, all times are one moment.
         hasher.combine(Int64(exactly: (now.timeIntervalSince1970 / Self.moment).rounded(.down)) ?? 0)

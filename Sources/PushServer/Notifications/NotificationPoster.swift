@@ -19,8 +19,8 @@ struct NotificationPoster: Sendable {
     /// Connects pushes with their traces, for the delivery.
     let traces: RequestTraces
 
-    /// A random id of 31 bits may be in use already, and the server draws again. The attempts are
-    /// limited only so that a full table ends in an error.
+    /// The maximum number of draws of an id. A random id of 31 bits may be in use already; the
+    /// server then draws again. The limit exists only so that a full table ends in an error.
     static let maximumAttempts = 100
     static let noFreeID = Problem(.busy, "no free notification id was found; try again")
 

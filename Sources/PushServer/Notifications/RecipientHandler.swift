@@ -9,7 +9,7 @@ internal import SocketHTTP
 struct RecipientHandler: Handler {
     let reports: ReportReader
     let visible: VisibleNotifications
-    /// Whether it serves the local admin socket, under a path of its own.
+    /// Whether this handler serves the local admin socket, under a path of its own.
     var isLocal = false
 
     var routes: [Route] {

@@ -7,12 +7,12 @@ internal import PushStore
 struct Diagnosis: Sendable {
     /// The causes, for scripts.
     enum Cause: String, Sendable, CaseIterable {
-        // Of users and devices.
+        // The causes that concern the user or a device.
         case userDisabled = "user-disabled"
         case noDevice = "no-device"
         case notRegistered = "not-registered"
         case unconfirmed, retired
-        // Of notifications.
+        // The causes that concern the notification.
         case noNotification = "no-notification"
         case recalled
         case notificationExpired = "notification-expired"
@@ -20,13 +20,13 @@ struct Diagnosis: Sendable {
         case findingDevices = "finding-devices"
         case notRecipient = "not-recipient"
         case noRecipient = "no-recipient"
-        // Of pushes.
+        // The causes that concern a push.
         case noPush = "no-push"
         case registeredLater = "registered-later"
         case tagsDiffer = "tags-differ"
         case noSender = "no-sender"
         case paused, away, retrying, waiting, sending, accepted, failed, expired, cancelled
-        // Of recipients.
+        // The causes that concern the recipient.
         case fetched, read, dismissed
     }
 
@@ -40,7 +40,7 @@ struct Diagnosis: Sendable {
     /// The stored state of a notification, for one user or for all.
     struct Sent: Sendable {
         let id: NotificationID
-        /// `nil` if it is not stored.
+        /// The notification's times; `nil` if it is no longer stored.
         let times: NotificationTimes?
         var sendAt: Date?
         var isFindingDevices = false

@@ -22,7 +22,7 @@ package struct Quota: Sendable, Hashable {
     package static let changeRange = 8...100_000_000
 
     package let requests: Int
-    /// In seconds.
+    /// The window of `requests`, in seconds.
     package let window: Int
     /// How many of a day's requests may store something; `nil`: all.
     package let changes: Int?
@@ -58,7 +58,7 @@ struct QuotaPolicy: Sendable {
     /// The remaining quota after a request.
     struct State: Sendable {
         let policy: QuotaPolicy
-        /// Requests that may follow at once.
+        /// The number of requests that may follow at once.
         let remaining: Int
         /// Whole seconds, rounded up, until one more request is available.
         let seconds: Int

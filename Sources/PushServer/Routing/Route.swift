@@ -152,7 +152,7 @@ final class Route: Sendable {
         self.init(method, path, access, hosts: hosts, query: parameters, step: { .answer(try answer($0)) })
     }
 
-    /// Whether it serves administrative callers, whose tokens need the scope `manage`.
+    /// Whether the route serves administrative callers, whose tokens need the scope `manage`.
     var isAdministrative: Bool {
         guard case .atLeast(_, let scopes, _) = self.access else { return false }
         return scopes.contains(.manage)

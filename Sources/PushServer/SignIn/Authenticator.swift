@@ -70,7 +70,7 @@ package final class Authenticator: Sendable {
     /// if there is a lease but no term, the cache is not used.
     ///
     /// Throws an `unauthorized` or `invalid-token` problem, the same for each reason, and
-    /// `TryLater` after too many of those.
+    /// `TryLater` after too many such problems.
     func caller(
         by credentials: Credentials,
         from origin: @autoclosure () -> PeerAddress?,

@@ -11,7 +11,7 @@ package final class IdentityField: Sendable {
     private let field: HTTPField.Name
     private let ignored = Atomic<Int>(0)
 
-    /// `nil` if it is not a valid name of a field.
+    /// `nil` if `name` is not a valid name of a field.
     package init?(_ name: String) {
         guard let field = HTTPField.Name(name) else { return nil }
         self.field = field

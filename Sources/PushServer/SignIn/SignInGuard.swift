@@ -26,7 +26,7 @@ final class SignInGuard: Sendable {
     var samples: [MetricSample] { self.counts.samples }
 
     /// Whether the password matches `hash` and its user may sign in; hashed off the event loop.
-    /// Takes as long if the user may not.
+    /// The check takes as long if the user may not sign in.
     ///
     /// If the same password arrives many times at once, as by the fetches of one phone, it is one
     /// attempt. A wrong password counts against the address `origin`, which is `nil` if all

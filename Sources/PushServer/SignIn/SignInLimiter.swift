@@ -114,9 +114,9 @@ final class SignInLimiter: Sendable {
     }
 }
 
-/// A clock that several servers make slower: while each of three admits a third of the attempts,
-/// they together admit as many as one. If the system's clock is set back, this clock continues
-/// from its last time.
+/// A clock whose time is divided by the number of servers. So each of three servers admits a third
+/// of the attempts, and together they admit as many as one server would. If the system's clock is
+/// set back, this clock continues from its last time.
 private struct DividedClock {
     private var last: Date?
     private var elapsed: TimeInterval = 0

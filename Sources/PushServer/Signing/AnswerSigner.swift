@@ -18,8 +18,8 @@ struct AnswerSigner: Sendable {
     let now: @Sendable () -> Date
 
     /// Throws an `unsupported-signature` problem if the server cannot make the signature that the
-    /// request's `Accept-Signature` asks for. The server calls this before any work, because the
-    /// answer to such a request stays unsigned.
+    /// request's `Accept-Signature` asks for. The server calls this before any work, so that a
+    /// request whose answer it cannot sign changes nothing.
     @inline(never)
     func check(_ head: RequestHead) throws(Problem) {
         do throws(SignatureFailure) {

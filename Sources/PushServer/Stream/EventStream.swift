@@ -10,7 +10,7 @@ internal import SocketHTTP
 /// The stream ends when the client leaves or the server stops. It also ends if the credentials are
 /// no longer valid or the devices have changed since its start. It checks both at each heartbeat,
 /// and at once when another server has ended credentials of the user. The client then connects
-/// again, and gets the reason if it may not.
+/// again. If the server refuses the new stream, its answer says why.
 struct EventStream: Sendable {
     let handler: StreamHandler
     let caller: Caller

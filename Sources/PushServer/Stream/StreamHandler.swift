@@ -26,7 +26,7 @@ struct StreamHandler: Handler {
 
     private static let streamFields: ResponseFields = [
         .contentType: "text/event-stream", .cacheControl: "no-store",
-        // For nginx: an event is useless in a proxy's buffer.
+        // This field is for nginx: an event is useless in a proxy's buffer.
         .accelBuffering: "no",
     ]
 

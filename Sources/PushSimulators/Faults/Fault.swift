@@ -46,7 +46,7 @@ package enum Fault: Sendable, Hashable {
         case dateAfter(seconds: Int)
     }
 
-    /// Whether it affects a connection from its start, and not a request.
+    /// Whether the fault affects a connection from its start, and not a request.
     package var isOfConnection: Bool {
         switch self {
         case .zeroWindow, .stopReading, .stopHandshake, .resetHandshake: true

@@ -33,8 +33,9 @@ final class FaultScript: Sendable {
         self.first { $0.isOfConnection ? "" : nil }
     }
 
-    /// `device` returns `nil` for a fault of the wrong kind (of a request or of a connection); its
-    /// rule is then skipped.
+    /// Returns the fault of the first rule that is due. `device` returns the device's name, or
+    /// `nil` to skip the rule: a request skips faults of connections, and a connection skips
+    /// faults of requests.
     private func first(_ device: (Fault) -> String?) -> Fault? {
         self.state.withLock { state in
             guard !state.rules.isEmpty else { return nil }

@@ -3,9 +3,9 @@ internal import Reactor
 
 /// One TCP connection of a simulator, and its faults. Use it on its loop only.
 ///
-/// `@unchecked Sendable`: only tasks of that loop use it.
+/// `@unchecked Sendable`: only tasks of the connection's loop use it.
 final class SimulatedConnection: @unchecked Sendable {
-    /// Counted from 1.
+    /// The connection's number at its simulator, counted from 1.
     let number: Int
     let fault: Fault?
     private let descriptor: Descriptor
@@ -19,7 +19,8 @@ final class SimulatedConnection: @unchecked Sendable {
         self.descriptor = descriptor
     }
 
-    /// Whether its fault ends the connection before TLS begins; returns after it has ended.
+    /// Whether the fault ends this connection before TLS begins. If so, the function returns after
+    /// the connection's end.
     func endsBeforeTLS(within time: Duration) async throws(WaitError) -> Bool {
         switch self.fault {
         case .resetHandshake: self.reset()

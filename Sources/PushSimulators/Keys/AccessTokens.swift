@@ -11,7 +11,7 @@ final class AccessTokens: Sendable {
 
     // A lock protects `state`: tests may revoke from any thread, and each use is short.
     private let state = Mutex(State())
-    /// A sender uses a token for a long time; when this many are stored, all are dropped.
+    /// When this many tokens are stored, all are dropped: a sender uses a token for a long time.
     private static let limit = 10_000
 
     /// The number of tokens that were issued while the one before was not revoked and had more

@@ -14,7 +14,7 @@ package struct WebPushRefusal: Error, Hashable {
 
 /// The rules of a push service for a message, and of the browser behind it, without connection.
 ///
-/// They are stricter than those of any real service. Urgency and Topic must match the grammar
+/// The rules are stricter than those of any real service. Urgency and Topic must match the grammar
 /// exactly, and the answer tells the sender if the browser could not decrypt the message.
 package struct WebPushRules: Sendable {
     struct Subscriber: Sendable {

@@ -35,8 +35,8 @@ package protocol AccountReader: Sendable {
 }
 
 extension AccountReader {
-    /// The user of that name, if the caller may know of it. A caller who names another user looks
-    /// it up here.
+    /// The user of that name, if the caller may know that the user exists. Every look-up of a user
+    /// whom a caller names goes through here.
     package func user(named name: Username, visibleTo caller: User) async throws(StoreError) -> User? {
         guard let user = try await self.user(named: name), caller.maySee(user) else { return nil }
         return user

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The lease under which this server trusts cached credentials while other servers can end them.
 ///
-/// Before another server answers a request that ended a credential, this server has learnt of
-/// that, or this lease has expired. Code that caches credentials, or continues work begun with
+/// Before another server answers a request that ended a credential, this server has learnt of the
+/// end, or this lease has expired. Code that caches credentials, or continues work begun with
 /// them, must check the lease first. Any thread may use it.
 package final class CredentialLease: Sendable {
     /// Credentials that are no longer valid, or whose rights have changed.

@@ -87,6 +87,6 @@ package protocol TokenStore: Sendable {
 
     /// Stores some of the recorded uses; returns how many, at most `limit`.
     ///
-    /// If that fails, the next call stores them.
+    /// If the write fails, the next call stores these uses.
     func writeTokenUses(limit: Int) async throws -> Int
 }

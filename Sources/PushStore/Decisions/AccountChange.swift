@@ -8,7 +8,8 @@ package struct AccountChange: Sendable, Hashable {
     package var password: PasswordHash?
     package var isDisabled: Bool?
     package var requiresEncryption: Bool?
-    /// Also makes the owner of this token the owner of the account.
+    /// The issuer's token whose owner becomes, or already is, the owner of the account; `nil`: the
+    /// owner stays.
     package var issued: IssuedToken?
 
     /// Whether the change takes the status of an enabled administrator away. The store then reads

@@ -25,9 +25,10 @@ package struct DueDelivery: Sendable {
     let isRetired: Bool
     /// The lane of the device's address, if it has one.
     let lane: String?
-    /// Set if the row is an unconfirmed claim to a handle: the push contains only this code.
+    /// The code of a row that is an unconfirmed claim to a handle; the push then contains only
+    /// this code.
     let confirmation: ConfirmationCode?
-    /// Set if several accounts share the handle: the registration that the push is for.
+    /// The registration that the push is for, if several accounts share the handle.
     let shared: RegistrationID?
 
     /// The columns, in a query that calls the outbox `c`, and `device` `v`.

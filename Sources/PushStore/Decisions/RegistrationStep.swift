@@ -47,7 +47,7 @@ package struct RegistrationPlan: Sendable, Hashable {
         package let device: Int64
         package let user: Int64
         package let reason: String
-        /// Set if another user registers the handle.
+        /// The platform, if another user now registers the handle; otherwise `nil`.
         package let platform: Platform?
     }
 

@@ -36,7 +36,7 @@ package protocol DeviceReader: Sendable {
 /// Creates, updates and ends registrations.
 package protocol DeviceStore: Sendable {
     /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of it. If the user has no registration of the handle, issues `id`.
+    /// registrations of the handle. If the user has no registration of the handle, issues `id`.
     func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,
@@ -47,14 +47,14 @@ package protocol DeviceStore: Sendable {
     /// Creates or updates a registration under an id that was issued to the user.
     ///
     /// Other registrations of the same platform and handle are retired, and their queued pushes
-    /// cancelled. A shared registration retires only the user's own. The pushes that wait for the
-    /// device itself go to its new address. `page` is how many pushes move in one transaction;
-    /// with `nil` the store decides.
+    /// cancelled. A shared registration retires only the user's own other registrations. The
+    /// pushes that wait for the device itself go to its new address. `page` is how many pushes
+    /// move in one transaction; with `nil` the store decides.
     ///
-    /// With a `confirmation` all of that happens when the user confirms the handle; until then,
-    /// only a code is pushed to it. `record` names the user and the id. The store adds to the
-    /// audit whether it was a claim or a registration, and that the handle has moved if another
-    /// user had it.
+    /// With a `confirmation` all of this happens only when the user confirms the handle. Until
+    /// then, only a code is pushed to the handle. `record` names the user and the id. The store
+    /// adds to the audit whether it was a claim or a registration, and that the handle has moved
+    /// if another user had it.
     ///
     /// `token` is the token that the user has presented. If it is a session's, the device belongs
     /// to that session from now on, and is retired if somebody ends the session. Otherwise the
@@ -184,7 +184,8 @@ extension DeviceStore {
     }
 
     /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of it. If the user has no registration of the handle, issues a new id.
+    /// registrations of the handle. If the user has no registration of the handle, issues a new
+    /// id.
     package func requestRegistration(
         ofUser user: Int64,
         handle: DeviceHandle?,

@@ -3,13 +3,14 @@ package import PushCore
 
 /// Reads the events, which are stored in the transactions of the changes that they report.
 ///
-/// Their numbers become visible in rising order: no event appears with a lower number than one
-/// that a reader has seen.
+/// The events' numbers become visible in rising order: no event appears with a lower number than
+/// one that a reader has seen.
 package protocol EventReader: Sendable {
     /// The events after a number, oldest first; `nil`: from the oldest stored event.
     ///
     /// With `sender`, only events of the notifications that this user has sent, in apps that it
-    /// still belongs to. Events of other apps are left out, so a page may have fewer than `limit`.
+    /// still belongs to. Events of other apps are left out, so a page may have fewer than `limit`
+    /// events.
     func events(after number: Int64?, ofSender sender: User?, limit: Int) async throws(StoreError) -> EventPage
 
     /// The last number that the receiver has acknowledged; 0 if there is none.

@@ -4,7 +4,7 @@ package import PushCore
 /// A row of `event`.
 package struct StoredEvent: Sendable {
     package let number: Int64
-    /// `nil`: only a later version knows its kind, or the reader may not read it.
+    /// `nil`: only a later version knows the event's kind, or the reader may not read the event.
     package let event: PushEvent?
 
     /// The columns. Each store selects them in this order, with its own lookups of the device, the

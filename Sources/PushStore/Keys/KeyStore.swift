@@ -5,7 +5,8 @@ package import PushCore
 package struct DataKeyEntry: Sendable, Hashable {
     package let number: UInt32
     package let usedSince: Date
-    /// How many values it has encrypted; random nonces limit the number (`Keyring.maximumSeals`).
+    /// How many values the key has encrypted; random nonces limit this number
+    /// (`Keyring.maximumSeals`).
     package let seals: Int
     /// Identifies the key without revealing it.
     package let checkValue: Data
@@ -136,7 +137,7 @@ package protocol KeyReader: Sendable {
     func countSealed() async throws(StoreError) -> Int
 }
 
-/// Holds and replaces the keys.
+/// Gives access to the keys in use, and replaces the keyring.
 package protocol KeyStore: Sendable {
     /// Encrypts and decrypts stored values.
     var vault: Vault { get }

@@ -2,7 +2,7 @@ package import PushCore
 
 /// A column of encrypted values, which must be encrypted again when the key changes.
 package struct SealedColumn: Sendable {
-    /// Values checked in one transaction of `rewrap`.
+    /// The number of values checked in one transaction of `rewrap`.
     package static let rewrapPage = 200
 
     /// The result of one page of `rewrap`.
@@ -10,7 +10,7 @@ package struct SealedColumn: Sendable {
         /// The last row read; `nil` after the last page.
         package let last: Int64?
         package let renewed: Int
-        /// Values that cannot be decrypted.
+        /// The number of values that cannot be decrypted.
         package let unreadable: Int
 
         package init(last: Int64?, renewed: Int, unreadable: Int) {

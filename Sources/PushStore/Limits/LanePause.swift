@@ -11,7 +11,7 @@ package struct LanePause: Sendable, Hashable {
 
     package struct Ongoing: Sendable, Hashable {
         package let cause: Pause.Cause
-        /// In the provider's words.
+        /// The reason in the provider's words.
         package let reason: String
         /// How long the pause has lasted.
         package let age: Duration

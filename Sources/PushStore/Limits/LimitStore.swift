@@ -37,11 +37,12 @@ package struct LimitAnswer: Sendable {
 /// A delay that a lane's provider has asked for.
 package struct LaneDelay: Sendable, Hashable {
     package let lane: String
-    /// The length from now on.
+    /// How long the delay lasts from now on.
     package let length: Duration
-    /// In the provider's words.
+    /// The reason in the provider's words.
     package let reason: String
-    /// Distinguishes the delay from others of the lane; 0 before it is stored.
+    /// A number that distinguishes the delay from other delays of the lane; 0 before the delay is
+    /// stored.
     package let number: Int64
 
     package init(lane: String, length: Duration, reason: String, number: Int64 = 0) {

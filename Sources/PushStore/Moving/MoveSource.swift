@@ -54,7 +54,7 @@ package protocol MoveTarget {
     /// Calls `body` with all rows of a table, page by page, in the order of its key.
     func read(_ table: MovedTable, _ body: ([MovedRow]) throws -> Void) throws
 
-    /// Makes the columns assign higher numbers than these.
+    /// Makes each column of `last` assign only numbers above the one given there.
     func continueNumbers(after last: [NumberedColumn: Int64]) throws
 
     /// The first place where the moved audit was changed; `nil` if there is none.

@@ -65,7 +65,7 @@ extension NotificationPage.Entry {
 }
 
 extension PageBuilder {
-    /// Takes the next row of a user's changes. Returns `false` if the page ends before it.
+    /// Takes the next row of a user's changes. Returns `false` if the page ends before this row.
     package mutating func take<Row: StoredRow & ~Copyable>(
         _ row: borrowing Row,
         for user: Int64,

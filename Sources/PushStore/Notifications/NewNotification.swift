@@ -19,7 +19,7 @@ package final class NewNotification: Sendable {
     package let isEndToEnd: Bool
     package let priority: Push.Priority
     /// An id that is the same for all pushes that replace one another. It is made from the
-    /// publisher's key for them, and reveals nothing about that key.
+    /// collapse key that the publisher gave, and reveals nothing about that key.
     package let collapseID: String?
     package let createdAt: Date
     package let expiresAt: Date

@@ -23,14 +23,15 @@ package struct NotificationPage: Sendable, Hashable {
         package let isFetched: Bool
         package let createdAt: Date
         package let expiresAt: Date
-        /// Bytes of the payload, decrypted; 0 if the payload is not shown.
+        /// The number of bytes of the decrypted payload; 0 if the payload is not shown.
         package let payloadLength: Int
         /// Empty unless payloads were requested.
         package var sealedPayload = Data()
     }
 
     package var entries: [Entry] = []
-    /// The number of the last change that this page covers; the next page begins after it.
+    /// The number of the last change that this page covers; the next page begins after this
+    /// change.
     package var end: Int64
     /// Whether there are more changes than fit into the page.
     package var hasMore = false
@@ -63,8 +64,8 @@ package struct PageBudget: Sendable, Hashable {
 
 /// The range of a user's changes that is requested.
 package struct ChangeRange: Sendable, Hashable {
-    /// Only changes after this one, with tombstones; `nil`: from the beginning, without
-    /// tombstones.
+    /// The range has only changes after this one, with tombstones; `nil`: from the beginning,
+    /// without tombstones.
     package let start: Int64?
     package let limit: Int
     /// Whether read notifications count as gone.

@@ -58,9 +58,9 @@ package protocol PostStore: Sendable {
     /// further one is stored. All of these have the outcome `idTaken`, so that the caller can
     /// store them again in order.
     ///
-    /// For more than a `page` of devices it stores the first page of rows, and a fan-out that
-    /// creates the others. With `nil`, the store's own page size counts. An idempotent request is
-    /// stored with its notification, unless the request was stored before.
+    /// For more devices than a `page`, this call stores only the first page of outbox rows, and a
+    /// fan-out that creates the other rows. With `nil`, the store's own page size counts. An
+    /// idempotent request is stored with its notification, unless the request was stored before.
     ///
     /// `batch` is the idempotent request that contains all of them, and is stored with the first
     /// notification. If another request has used the same idempotency key, nothing is stored and

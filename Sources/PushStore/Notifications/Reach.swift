@@ -1,10 +1,10 @@
 /// How many users and devices a new notification has reached in the transaction of its post.
 package struct Reach: Sendable, Hashable {
-    /// The users who are recipients.
+    /// The number of users who are recipients.
     package let recipients: Int
-    /// The pushes that were enqueued.
+    /// The number of enqueued pushes.
     package let pushes: Int
-    /// Whether these are all; `false` if a fan-out continues with more devices.
+    /// Whether the two numbers are final; `false` if a fan-out continues with more devices.
     package let isComplete: Bool
 
     package init(recipients: Int, pushes: Int, isComplete: Bool = true) {

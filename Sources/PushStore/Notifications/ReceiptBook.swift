@@ -10,7 +10,7 @@ package final class ReceiptBook: Sendable {
     package static let gathering = Duration.milliseconds(500)
     /// The pause before receipts that could not be written are retried.
     package static let pause = Duration.seconds(1)
-    /// Receipts in one transaction, which takes some milliseconds.
+    /// The maximum number of receipts in one transaction, which takes some milliseconds.
     package static let slice = 500
 
     package struct Key: Hashable, Comparable {

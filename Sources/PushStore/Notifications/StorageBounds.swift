@@ -4,11 +4,12 @@ package struct StorageBounds: Sendable, Hashable {
     package static let notificationRange = 1...1_000_000_000
     package static let byteRange = 1...1_099_511_627_776
 
-    /// Active registrations.
+    /// The maximum number of active registrations.
     package let devices: Int
-    /// Notifications that the user has sent and that have not expired, recalled ones included.
+    /// The maximum number of notifications that the user has sent and that have not expired,
+    /// recalled ones included.
     package let notifications: Int
-    /// Bytes of these notifications' payloads, as they are stored.
+    /// The maximum number of bytes of these notifications' payloads, as they are stored.
     package let bytes: Int
 
     /// `nil` if a limit is outside its range.

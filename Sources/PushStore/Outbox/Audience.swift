@@ -13,7 +13,8 @@ package struct Audience: Sendable, Hashable {
     package let aim: Aim
     /// The app of the notification: only its users become recipients.
     package let app: AppName
-    /// `nil` means all platforms: the server uses it if it has only one app.
+    /// The app's platforms. `nil` means all platforms: the server uses `nil` if it has only one
+    /// app.
     package let platforms: Set<Platform>?
 
     package init(_ expressions: [TagExpression], of app: AppName = .usual, platforms: Set<Platform>? = nil) {

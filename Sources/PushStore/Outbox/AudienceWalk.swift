@@ -27,7 +27,8 @@ package struct AudiencePage: Sendable, Hashable {
 package struct AudienceWalk: Sendable, Hashable {
     /// A notification for more devices than this is a broadcast.
     package static let page = 1000
-    /// Devices read in one transaction of a broadcast: few enough that posts are hardly delayed.
+    /// The maximum number of devices read in one transaction of a broadcast: few enough that posts
+    /// are hardly delayed.
     package static let step = 250
 
     /// The index of the audience's branch.

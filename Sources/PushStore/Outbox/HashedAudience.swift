@@ -10,8 +10,8 @@ package struct HashedAudience: Sendable {
     /// The parts that together contain all devices and users of the audience: for each tag its
     /// devices, and then for each tag its users.
     ///
-    /// Their number and order depend only on the audience, since a running broadcast stores its
-    /// position as an index.
+    /// The number and the order of these parts depend only on the audience, since a running
+    /// broadcast stores its position as an index.
     package let branches: [AudienceBranch]
     /// Whether the only condition on a device or user is one tag.
     package let isOneTag: Bool

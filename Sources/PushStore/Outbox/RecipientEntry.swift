@@ -18,6 +18,6 @@ package struct NotificationTimes: Sendable, Hashable {
     package let id: NotificationID
     package let createdAt: Date
     package let expiresAt: Date
-    /// When it was recalled; `nil`: it was not.
+    /// When the notification was recalled; `nil`: it was not recalled.
     package let recalledAt: Date?
 }

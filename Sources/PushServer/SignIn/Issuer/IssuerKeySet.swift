@@ -89,7 +89,7 @@ private struct Key: Sendable {
     let id: String?
     let algorithms: Set<TokenAlgorithm>
     let material: Material
-    /// Values that are equal for the same key under the same id.
+    /// The values that identify the key: two keys are equal if these values are.
     let identity: [String?]
 
     /// Throws for a key that cannot verify tokens. Ignores certificates (`x5c`): the TLS
