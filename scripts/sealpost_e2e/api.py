@@ -23,6 +23,10 @@ def basic(name, password=PASSWORD):
     return "Basic " + base64.b64encode(f"{name}:{password}".encode()).decode()
 
 
+def base64url(bytes):
+    return base64.urlsafe_b64encode(bytes).decode().rstrip("=")
+
+
 CREDENTIALS = basic("alice")
 
 
@@ -63,6 +67,13 @@ def post(connection, order, **rest):
 def fetch(connection, id, **rest):
     """Fetches a payload."""
     return ask(connection, "GET", f"/api/notifications/{id}", **rest)["Payload"]
+
+
+def register(connection, credentials=CREDENTIALS, **device):
+    """Registers a device. Returns the registration's id."""
+    id = ask(connection, "POST", "/api/register", credentials=credentials)
+    ask(connection, "PUT", f"/api/register/{id}", device, credentials)
+    return id
 
 
 def sign_in(connection, name):

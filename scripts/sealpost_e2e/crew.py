@@ -4,10 +4,10 @@ import concurrent.futures
 import threading
 
 
-def together(work, values):
+def together(work, values, threads=None):
     """Calls a function with each value in parallel. Returns the results, or raises the first failure."""
     values = list(values)
-    with concurrent.futures.ThreadPoolExecutor(len(values)) as pool:
+    with concurrent.futures.ThreadPoolExecutor(threads or len(values)) as pool:
         return list(pool.map(work, values))
 
 

@@ -11,17 +11,15 @@ import json
 import random
 import shutil
 import socket
-import ssl
 import threading
 import typing
 
-from sealpost_e2e import listening, processes
+from sealpost_e2e import listening, processes, tls
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
 TRUTH, BELIEF, OFFLINE = "truth", "belief", "offline"
-NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting reverse-proxy", "wire": "Listening"}
 # Longer than the buffers of a proxy, and incompressible.
 LONG = "secret " + random.Random(1).randbytes(16_000).hex()
 
@@ -147,7 +145,6 @@ class Chain:
     def replace(self, files, how="", upstream=None):
         """Replaces the chain; the last proxy asks the daemon, or `upstream`. `haproxy` does no harm."""
         self.stop()
-        upstream = f"127.0.0.1:{upstream or self.site.port}"
         for number, file in reversed(list(enumerate(files))):
             port = self.port if number == 0 else processes.free_port()
             folder = self.site.folder / f"layer-{number}"
@@ -156,25 +153,15 @@ class Chain:
             folder.mkdir()
             kind = file.split("-")[0]
             own = [] if file == kind else [ROOT / "scripts/proxies" / file]
-            process = self.site.start(
-                [ROOT / "scripts/proxy", kind, f"127.0.0.1:{port}", upstream, folder, *own],
-                env=self.site.environment | {"HOW": how},
-            )
-            processes.wait_for_line(process, NOTICES[kind])
-            drain(process)
+            process = self.site.proxy(kind, port, upstream, folder, own, how)
+            processes.drain(process)
             self.running.append(process)
-            upstream = f"127.0.0.1:{port}"
+            upstream = port
 
     def stop(self):
         for process in reversed(self.running):
-            process.terminate()
-            process.wait(timeout=30)
+            processes.end(process)
         self.running = []
-
-
-def drain(process):
-    """Reads a proxy's output, which would otherwise fill the pipe and block it."""
-    threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
 class TLSFront(listening.Listener):
@@ -182,8 +169,7 @@ class TLSFront(listening.Listener):
 
     def __init__(self, port, certificate, key):
         self.to = port
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
+        self.context = tls.serving(certificate, key)
         super().__init__()
 
     def serve(self, client):

@@ -1,5 +1,6 @@
 """Listeners at their own ports: relays, and receivers that replace other services."""
 
+import http.server
 import random
 import socket
 import ssl
@@ -9,8 +10,8 @@ import threading
 class Listener:
     """Accepts connections until it is closed; each has a thread for a subclass's `serve(connection)`."""
 
-    def __init__(self):
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=256)
+    def __init__(self, listener=None):
+        self.listener = listener or socket.create_server(("127.0.0.1", 0), backlog=256)
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
 
@@ -24,6 +25,50 @@ class Listener:
 
     def close(self):
         self.listener.close()
+
+
+class WebServer:
+    """An HTTP server; `answer(path, fields, body)` makes the status, fields and body of each answer."""
+
+    def __init__(self, answer, context=None):
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                status, fields, body = answer(self.path, self.headers, body)
+                self.send_response_only(status)
+                for name, value in fields.items():
+                    if name.lower() not in ("transfer-encoding", "connection", "content-length"):
+                        self.send_header(name, value)
+                if status != 304:
+                    self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if context:
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def close(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+def receive_until(stream, end):
+    bytes = b""
+    while end not in bytes:
+        if not (more := stream.recv(65536)):
+            raise ConnectionError
+        bytes += more
+    return bytes
 
 
 def pump(source, target):

@@ -29,7 +29,6 @@ class Outbox(rig.Rig):
 
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, role="publisher", **settings)
-        self.configuration = self.folder / "sealpost.yaml"
         self.log = self.folder / "log"
 
     def serve(self):
@@ -46,7 +45,7 @@ class Outbox(rig.Rig):
     def start_blindly(self):
         """Starts a daemon without waiting."""
         with open(self.log, "a") as log:
-            return self.start_daemon("--config", self.configuration, stderr=log)
+            return self.start_daemon(stderr=log)
 
     def read_log(self, position=0):
         with open(self.log, "rb") as log:
@@ -90,6 +89,15 @@ class Outbox(rig.Rig):
         secret = receiver.write_secret(self.folder / "hook.secret")
         with open(self.configuration, "a") as file:
             file.write(f"  hook: {{type: webhook, url: 'https://localhost:{hook.port}/hook', secretFile: {secret}, caFile: {certificate}}}\n")
+        return hook
+
+    def add_events(self, answer, secret=bytes(32)):
+        """Configures a receiver of events, and starts it with these answers."""
+        certificate, key = tls.make_certificate(self.folder)
+        hook = receiver.Receiver(certificate, key, answer)
+        file = receiver.write_secret(self.folder / "events.secret", secret)
+        with open(self.configuration, "a") as text:
+            text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
         return hook
 
     def channels(self):

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import re
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -49,9 +48,7 @@ class Patroni:
         self.members = [Member(number) for number in range(1, COUNT + 1)]
 
     def __enter__(self):
-        # The server refuses to run as root.
-        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
-        self.folder.chmod(0o755)
+        processes.give_to_server(self.folder)
         try:
             self.start_etcd()
             first, *others = self.members
@@ -112,11 +109,9 @@ class Patroni:
     def signal(self, member, number):
         """Sends a signal to Patroni and to all processes of its PostgreSQL."""
         # Parents first.
-        for pid in [*([member.patroni.pid] if member.patroni else []), *self.servers(member)]:
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                pass
+        if member.patroni:
+            member.patroni.send_signal(number)
+        self.signal_server(member, number)
         if number == signal.SIGKILL and member.patroni:
             member.patroni.wait()
 
@@ -181,10 +176,9 @@ class Patroni:
         """The processes of a member's PostgreSQL, the first one first."""
         try:
             first = int((self.folder / member.name / "postmaster.pid").read_text().split()[0])
-            children = pathlib.Path(f"/proc/{first}/task/{first}/children").read_text().split()
+            return [first, *processes.children(first)]
         except (FileNotFoundError, IndexError, ValueError):
             return []
-        return [first, *map(int, children)]
 
     def start_etcd(self):
         client, peer = f"http://127.0.0.1:{self.etcd_port}", f"http://127.0.0.1:{processes.free_port()}"

@@ -27,9 +27,7 @@ class Cluster:
         self.server = None
 
     def __enter__(self):
-        # The server refuses to run as root.
-        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
-        self.folder.chmod(0o755)
+        processes.give_to_server(self.folder)
         processes.run(*self.command("initdb"), "-D", self.folder / "data", "-A", "trust", "-U", "sealpost", "-E", "UTF8", "--locale=C")
         self.start()
         self.query(f"create database {NAME}", database="postgres")
@@ -106,8 +104,7 @@ class Standby(Cluster):
         self.primary = primary
 
     def __enter__(self):
-        shutil.chown(self.folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
-        self.folder.chmod(0o755)
+        processes.give_to_server(self.folder)
         processes.run(
             *self.command("pg_basebackup"), *self.primary.address, "-D", self.folder / "data", "-R", "-c", "fast",
             cwd=self.folder,

@@ -3,10 +3,13 @@
 import os
 import pathlib
 import resource
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 
@@ -25,6 +28,12 @@ def run(*command, **options):
     return done.stdout
 
 
+def give_to_server(folder):
+    """Gives a folder to the user of a PostgreSQL, which refuses to run as root."""
+    shutil.chown(folder, *(("postgres", "postgres") if os.getuid() == 0 else (os.getuid(), os.getgid())))
+    folder.chmod(0o755)
+
+
 def wait_for_line(process, text):
     """Reads standard error up to the line that contains `text`; ends the program if it is missing."""
     read = []
@@ -33,6 +42,11 @@ def wait_for_line(process, text):
         if text in line:
             return line
     raise SystemExit(f"{process.args[0]} ended: {''.join(read)}")
+
+
+def drain(process):
+    """Reads a process's errors, which would otherwise fill the pipe and block it."""
+    threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
 def wait_until(condition, seconds, what, process=None, pause=0.02):
@@ -51,6 +65,22 @@ def terminate(process):
     process.send_signal(signal.SIGTERM)
     _, rest = process.communicate(timeout=60)
     return process.returncode, rest
+
+
+def end(process, seconds=30):
+    """Ends a process by SIGTERM, and by SIGKILL after some seconds."""
+    process.terminate()
+    try:
+        process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def make_profile():
+    """A browser's temporary folder: its holder and its path."""
+    holder = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
+    return holder, pathlib.Path(holder.name)
 
 
 def processor_time(process):
@@ -75,6 +105,11 @@ def memory(process, field="VmRSS"):
         if line.startswith(field + ":"):
             return int(line.split()[1]) * 1024
     raise SystemExit(f"no {field}")
+
+
+def children(pid):
+    """The children of a process."""
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def free_port():

@@ -3,10 +3,9 @@
 import base64
 import json
 import re
-import ssl
 import threading
 
-from sealpost_e2e import listening, processes
+from sealpost_e2e import listening, processes, tls
 
 
 class Receiver(listening.Listener):
@@ -16,8 +15,7 @@ class Receiver(listening.Listener):
     """
 
     def __init__(self, certificate, key, answer):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
+        self.context = tls.serving(certificate, key)
         self.answer = answer
         self.requests, self.lock = [], threading.Lock()
         super().__init__()

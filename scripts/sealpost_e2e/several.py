@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, crew, outbox
+from sealpost_e2e import api, crew, outbox, processes
 
 USERS = 50
 
@@ -37,8 +37,7 @@ class Site(outbox.Outbox):
         for name in names:
             self.add_user(name)
         simulators = self.simulate()
-        for number in range(len(self.ports)):
-            self.begin(number)
+        self.begin_all()
         credentials = {name: self.register(name) for name in names}
         return simulators, credentials | {"alice": api.sign_in(api.connect(self.ports[0]), "alice")}
 
@@ -48,6 +47,10 @@ class Site(outbox.Outbox):
         self.socket = self.sockets[number]
         self.daemons[number], _ = self.serve()
         self.since[number] = time.monotonic()
+
+    def begin_all(self):
+        for number in range(len(self.ports)):
+            self.begin(number)
 
     def kill(self, number):
         self.daemons[number].kill()
@@ -65,9 +68,7 @@ class Site(outbox.Outbox):
         connection = api.connect(self.ports[0])
         credentials = api.sign_in(connection, name)
         handle = secrets.token_hex(32)
-        id = api.ask(connection, "POST", "/api/register", credentials=credentials)
-        api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": handle}, credentials)
-        self.handles[id] = handle
+        self.handles[api.register(connection, credentials, Platform="apns", Handle=handle)] = handle
         return credentials
 
     def leased(self, number):
@@ -166,6 +167,25 @@ def missing(site, number, ledger, credentials):
         except api.UnexpectedAnswer:
             count += 1
     return count
+
+
+def conclude(site, ledger, credentials, simulators):
+    """Ends the daemons. Returns the numbers of missing notifications, of those without a push and of foreign pushes, and the duplicates."""
+    lost = sum(missing(site, number, ledger, credentials) for number in range(len(site.ports)))
+    for daemon in site.daemons:
+        processes.terminate(daemon)
+    site.await_log(simulators)
+    found = compare(site, ledger)
+    show(ledger.faults, site)
+    return lost, *found
+
+
+def tell(ledger):
+    """The ledger's counts of answers."""
+    return (
+        f"{ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
+        f"{ledger.counts['refused']} refused as busy"
+    )
 
 
 def show(faults, site):

@@ -23,8 +23,7 @@ def run(options, left_out):
         site.add_user("ada", "admin")
         site.simulate()
         with watching.Watch(site, site.ports, left_out) as watch:
-            for number in range(2):
-                site.begin(number)
+            site.begin_all()
             watching.watch_quiet_daemons(site, watch)
             lose_server(site, watch)
             lose_database(cluster, watch)

@@ -4,10 +4,9 @@ import contextlib
 import datetime
 import signal
 import socket
-import sqlite3
 import time
 
-from sealpost_e2e import api, crew, outbox, processes, receiver, tls
+from sealpost_e2e import api, crew, outbox, processes, receiver
 from sealpost_e2e.alerts import watch as watching
 
 # Devices of the slow lane, and its pushes a second.
@@ -35,13 +34,8 @@ class Hook:
     """The receiver of events, which accepts them or answers 500."""
 
     def __init__(self, site):
-        certificate, key = tls.make_certificate(site.folder)
         self.refuses = False
-        self.receiver = receiver.Receiver(certificate, key, self.answer)
-        secret = receiver.write_secret(site.folder / "events.secret")
-        url = f"https://localhost:{self.receiver.port}/events"
-        with open(site.configuration, "a") as text:
-            text.write(f"events: {{webhook: {{url: '{url}', secretFile: {secret}, caFile: {certificate}}}}}\n")
+        site.add_events(self.answer)
 
     def answer(self, request, number):
         if self.refuses:
@@ -62,7 +56,7 @@ def prepare(site):
 
 
 def post(site, to="news", **rest):
-    return api.post(site.connect(), {"Payload": "news", "To": [to]} | rest)
+    return site.post({"Payload": "news", "To": [to]} | rest)
 
 
 def pause_lane(site, watch, daemon):
@@ -136,16 +130,15 @@ def fill_queue(site, watch):
     with locked(site), Posters(site, credentials):
         for name in names:
             watch.await_firing(name)
-    connection = site.connect()
     for id in ids:
-        api.ask(connection, "DELETE", f"/api/notifications/{id}")
+        site.ask("DELETE", f"/api/notifications/{id}")
     watch.await_clear(*names, "SealpostQueueGrowing")
 
 
 @contextlib.contextmanager
 def locked(site):
     """Another program's write transaction stays open."""
-    with contextlib.closing(sqlite3.connect(site.folder / "var/sealpost.db", timeout=60, isolation_level=None)) as database:
+    with site.database() as database:
         database.execute("begin immediate")
         yield
         database.execute("rollback")

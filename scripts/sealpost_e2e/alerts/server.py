@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, outbox, processes, tls
+from sealpost_e2e import api, outbox, processes
 from sealpost_e2e.alerts import watch as watching
 
 MOST_CONNECTIONS = 200
@@ -168,7 +168,7 @@ def stop_reading_log(site, watch, daemon):
     """Nobody reads the pipe of the log for a while."""
     processes.terminate(daemon)
     site.environment["SEALPOST_LOG_LEVEL"] = "debug"
-    daemon = site.start_daemon("--config", site.configuration)
+    daemon = site.start_daemon()
     del site.environment["SEALPOST_LOG_LEVEL"]
     connection = site.connect()
     for _ in range(REQUESTS):
@@ -196,9 +196,9 @@ def revoke(options, left_out):
     """A daemon with TLS gets a revocation list that expires soon, and then one that does not."""
     with outbox.Outbox(options.sealpost) as site:
         site.add_user("ada", "admin")
-        certificate, key = tls.make_certificate(site.folder)
+        certificate, key = site.use_tls()
         write_list(site.folder, certificate, key, hours=3)
-        names = {"CERTIFICATE": certificate, "PRIVATEKEY": key, "CLIENTCA": certificate, "CLIENTCRL": site.folder / "list.pem"}
+        names = {"CLIENTCA": certificate, "CLIENTCRL": site.folder / "list.pem"}
         site.environment |= {f"SEALPOST_SERVER_TLS_{name}": str(path) for name, path in names.items()}
         site.configuration.write_text("{}\n")
         with watching.Watch(site, [site.port], left_out, certificate) as watch:

@@ -1,45 +1,30 @@
 """A stand-in for a daemon: it serves the daemon's metrics, with some values changed."""
 
-import http.server
 import re
-import threading
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, listening, processes
 
 
-class StandIn:
+class StandIn(listening.WebServer):
     """A target for Prometheus in front of a daemon, during the `with`."""
 
-    def __init__(self, port):
-        self.values = {}
-        stand_in = self
-
-        class Scrapes(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                connection = api.connect(port)
-                connection.request("GET", self.path, headers={"Authorization": self.headers["Authorization"]})
-                answer = connection.getresponse()
-                body = stand_in.changed(answer.read().decode()).encode()
-                connection.close()
-                self.send_response(answer.status)
-                self.send_header("Content-Type", answer.getheader("Content-Type"))
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Scrapes)
-        self.port = self.server.server_address[1]
+    def __init__(self, daemon_port):
+        self.daemon_port, self.values = daemon_port, {}
+        super().__init__(self.scrape)
 
     def __enter__(self):
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
         return self
 
     def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+        self.close()
+
+    def scrape(self, path, fields, _):
+        connection = api.connect(self.daemon_port)
+        connection.request("GET", path, headers={"Authorization": fields["Authorization"]})
+        answer = connection.getresponse()
+        body = self.changed(answer.read().decode()).encode()
+        connection.close()
+        return answer.status, {"Content-Type": answer.getheader("Content-Type")}, body
 
     def changed(self, text):
         """The metrics with the changed values; ends the program if the daemon lacks such a metric."""

@@ -22,7 +22,7 @@ def run(options, left_out):
     with Site(options.sealpost) as site:
         with watching.Watch(site, [site.port], left_out) as watch:
             daemon, _ = site.serve()
-            site.register()
+            api.register(site.connect(), Platform="fcm", Handle="token-alice-0000000000")
             watch.await_scrape()
             daemon = damage(site, watch, daemon)
             daemon = restore(site, watch, daemon)
@@ -63,21 +63,14 @@ class Site(outbox.Outbox):
         processes.run("umount", self.disk)
         super().__exit__(*arguments)
 
-    def register(self):
-        id = api.ask(self.connect(), "POST", "/api/register")
-        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "fcm", "Handle": "token-alice-0000000000"})
-
     def post(self, payload="x"):
-        return api.post(self.connect(), {"Payload": payload, "To": ["username:alice"]})
+        return super().post({"Payload": payload, "To": ["username:alice"]})
 
     @contextlib.contextmanager
     def reading(self):
         """A connection of another program."""
         with contextlib.closing(sqlite3.connect(self.disk / "sealpost.db", timeout=60, isolation_level=None)) as database:
             yield database
-
-    def run(self, *command):
-        processes.run(self.sealpost, *command, cwd=self.folder, env=self.environment)
 
 
 def damage(site, watch, daemon):
@@ -99,13 +92,13 @@ def damage(site, watch, daemon):
 
 def restore(site, watch, daemon):
     """Replaces the database by a backup."""
-    site.run("backup", "copy.db")
+    site.call("backup", "copy.db")
     for _ in range(20):
         site.post()
     entries = watch.value("sealpost_audit_entries_total") or 0
     processes.wait_until(lambda: watch.value("sealpost_audit_entries_total") >= entries + 10, 30, "a scrape", daemon)
     processes.terminate(daemon)
-    site.run("restore", "--replace", "copy.db")
+    site.call("restore", "--replace", "copy.db")
     daemon, _ = site.serve()
     watch.await_firing("SealpostAuditShorter")
     watch.await_clear("SealpostAuditShorter")

@@ -32,9 +32,7 @@ class Watch:
         self.process = None
         # Alerts that have fired and cleared.
         self.fired = []
-        self.token = processes.run(
-            site.sealpost, "token", "create", "ada", "--scope", "metrics", cwd=site.folder, env=site.environment
-        ).strip()
+        self.token = site.call("token", "create", "ada", "--scope", "metrics").strip()
 
     def __enter__(self):
         token = self.folder / "sealpost.token"
@@ -57,9 +55,7 @@ class Watch:
         return self
 
     def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.terminate()
-            self.process.wait(timeout=60)
+        processes.end(self.process)
 
     @property
     def configuration(self):

@@ -68,10 +68,8 @@ class Site(growth.Site):
 
     def command(self, kind, connections, seconds):
         path = "/api/notifications" + ("/batch" if kind == "batch" else "")
-        return [
-            "wrk", "--threads", 1, "--connections", connections, "--duration", f"{seconds}s", "--timeout", "30s", "--latency",
-            "--script", self.scripts[kind], f"http://127.0.0.1:{self.port}{path}",
-        ]
+        url = f"http://127.0.0.1:{self.port}{path}"
+        return figures.load_command(url, seconds, connections, 1, "--timeout", "30s", "--script", self.scripts[kind])
 
     def run(self, kind, connections, seconds):
         """Requests a second, and the 99th percentile in milliseconds."""

@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import time
 
-from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e import api, figures, outbox, processes, sealing
 from sealpost_e2e.sink import STREAMS, Sink
 
 # Users outside the broadcast: one for each notification, as the server delays a device's next push.
@@ -54,9 +54,7 @@ def compare(site, sink, peers, rounds, pushes):
             f"{libcurl:.0f}, AsyncHTTPClient {client:.0f}; first push {first:.2f} s after exec with {pushes} pending; "
             f"{processor * 1e6 / pushes:.0f} µs of processor time a push)", flush=True
         )
-    print(f"product / libcurl, median of {rounds}: {statistics.median(row[0] for row in ratios):.2f}")
-    print(f"product / AsyncHTTPClient, median of {rounds}: {statistics.median(row[1] for row in ratios):.2f}")
-    print(f"pushes a second from the outbox, median of {rounds}: {statistics.median(row[2] for row in ratios):.0f}")
+    figures.report_medians(ratios, {"product / libcurl": 0, "product / AsyncHTTPClient": 0, "pushes a second from the outbox": 0})
     print(f"first push after a restart with {pushes} pending, slowest of {rounds}: {max(row[3] for row in ratios):.2f} s")
 
 

@@ -14,12 +14,11 @@ below its limit. It takes rounds x 14 x seconds.
 import dataclasses
 import json
 import pathlib
-import re
 import statistics
 import urllib.error
 import urllib.request
 
-from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e import api, figures, processes, rig, tls
 
 CONNECTIONS = 64
 # The limit of queued lists for one user.
@@ -66,10 +65,7 @@ class Target:
     def rate(self, seconds):
         """Requests a second; ends the program at a response other than success or 304."""
         fields = [text for name, value in self.fields.items() for text in ("--header", f"{name}: {value}")]
-        output = processes.run("wrk", "--threads", 2, "--connections", self.connections, "--duration", f"{seconds}s", *fields, self.url)
-        if "Non-2xx" in output or "Socket errors" in output:
-            raise SystemExit(output)
-        return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1])
+        return figures.steady_load(self.url, seconds, self.connections, 2, *fields)[0]
 
     def fetch(self):
         """The body and the ETag of a response."""
@@ -93,12 +89,7 @@ class Product(rig.Rig):
     def __init__(self, sealpost, has_tls=False, wrapper=(), quotas=rig.QUOTAS):
         super().__init__(sealpost, quotas=quotas, LOG_LEVEL="error")
         self.folder.chmod(0o755)
-        self.socket.close()
-        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
-        if has_tls:
-            certificate, key = tls.make_certificate(self.folder)
-            self.environment |= {"SEALPOST_SERVER_TLS_CERTIFICATE": str(certificate), "SEALPOST_SERVER_TLS_PRIVATEKEY": str(key)}
-        self.has_tls = has_tls
+        self.listen_itself(has_tls)
         self.add_user("bob")
         self.daemon = self.start([*wrapper, self.sealpost, "serve"], cwd=self.folder, env=self.environment, stderr=None)
         processes.wait_until(lambda: processes.listens(self.port), 120, "the daemon")
@@ -108,11 +99,8 @@ class Product(rig.Rig):
         self.notice_id = api.post(connection, {"Payload": NOTICE}, credentials=self.token)
         connection.close()
 
-    def connect(self):
-        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
-
     def target(self, path, token=None, **rest):
-        scheme = "https" if self.has_tls else "http"
+        scheme = "https" if self.context else "http"
         fields = {"Authorization": token or self.token, "MyToken": "1000"}
         return Target(f"{scheme}://127.0.0.1:{self.port}/api/notifications{path}", fields, **rest)
 
@@ -202,10 +190,5 @@ def measure(targets, list_length, options):
             f"{unchanged_notices:.0f}, list {lists:.0f})",
             flush=True,
         )
-    failed = False
-    for column, (name, limit) in enumerate(LIMITS.items()):
-        median = statistics.median(row[column] for row in rounds)
-        print(f"{name}, median of {options.rounds}: {median:.3f}" + (f" (at least {limit})" if limit else ""))
-        failed |= median < limit
-    if failed:
+    if not figures.report_medians(rounds, LIMITS):
         raise SystemExit(1)

@@ -23,7 +23,6 @@ NOTIFICATIONS = 200
 
 def add_options(parser):
     parser.add_argument("--baseline", type=pathlib.Path, help="the executable of the version to compare with")
-    parser.add_argument("--limit", type=float, default=LIMIT, help=f"the largest ratio to the baseline ({LIMIT})")
 
 
 def run(options):
@@ -35,8 +34,8 @@ def run(options):
         print(f"{name}: {instructions:,.0f} instructions, {told}")
         if before is not None:
             ratios.append(instructions / before[name][0])
-            print(f"{name} of the baseline: {before[name][0]:,.0f}; ratio {ratios[-1]:.3f} (at most {options.limit})")
-    if any(ratio > options.limit for ratio in ratios):
+            print(f"{name} of the baseline: {before[name][0]:,.0f}; ratio {ratios[-1]:.3f} (at most {LIMIT})")
+    if any(ratio > LIMIT for ratio in ratios):
         raise SystemExit("a fetch costs more instructions than the limit allows")
     if any(calls[function] > most for _, calls in now.values() for function, most in MOST_CALLS.items()):
         raise SystemExit("a fetch allocates memory or counts references more often than the limit allows")

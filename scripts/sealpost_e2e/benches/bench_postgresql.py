@@ -131,8 +131,7 @@ class Product(outbox.Outbox):
         tokens = [api.sign_in(connection, name) for name in names]
         ids = [api.post(connection, PAYLOAD, credentials=tokens[0]) for _ in range(FETCHED)]
         for token in tokens:
-            id = api.ask(connection, "POST", "/api/register", credentials=token)
-            api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, token)
+            api.register(connection, token, Platform="stream")
         connection.close()
         random.shuffle(ids)
         for script in FILL, CROWD:
@@ -143,7 +142,7 @@ class Product(outbox.Outbox):
 
     def rate(self, script, seconds, connections):
         """Requests a second, and the 99th percentile in milliseconds."""
-        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", script, seconds, connections, THREADS)
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", seconds, connections, THREADS, "--script", script)
 
 
 class Bench:

@@ -64,8 +64,7 @@ class Product(rig.Rig):
         for name in ["alice", *(f"user{number}" for number in range(1, USERS))]:
             credentials = api.sign_in(connection, name)
             if has_device:
-                id = api.ask(connection, "POST", "/api/register", credentials=credentials)
-                api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "stream"}, credentials)
+                api.register(connection, credentials, Platform="stream")
             tokens.append(credentials)
         connection.close()
         self.script = self.folder / "load.lua"
@@ -73,7 +72,7 @@ class Product(rig.Rig):
 
     def rate(self, seconds):
         """Posts a second, and the 99th percentile in milliseconds."""
-        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", self.script, seconds)
+        return figures.steady_load(f"http://127.0.0.1:{self.port}/api/notifications", seconds, 64, 2, "--script", self.script)
 
 
 class Postgres:

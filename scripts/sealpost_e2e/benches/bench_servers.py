@@ -6,14 +6,13 @@ need root, the servers compete for the cores, and the output says so. A round si
 both in turn. The bench fails if the median of the rounds is below 1.6. It takes rounds x 3 x users sign-ins.
 """
 
-import concurrent.futures
 import contextlib
 import pathlib
 import statistics
 import threading
 import time
 
-from sealpost_e2e import api, postgresql, processes, several
+from sealpost_e2e import api, crew, postgresql, processes, several
 
 LIMIT = 1.6
 CLIENTS = 8
@@ -29,8 +28,7 @@ class Servers(several.Site):
         super().__init__(sealpost, cluster, 2)
         self.configuration.write_text("server: {loops: 1}\n")
         self.add_user("ada", "admin")
-        for number in range(2):
-            self.begin(number)
+        self.begin_all()
         self.made, self.local = 0, threading.local()
 
     def make_users(self, count):
@@ -41,7 +39,7 @@ class Servers(several.Site):
             order = {"Name": names[number], "Password": api.PASSWORD, "Role": "device"}
             api.ask(self.connection(number % 2), "POST", "/api/users", order, api.basic("ada"))
 
-        self.all_at_once(make, count)
+        crew.together(make, range(count), CLIENTS)
         return names
 
     def share(self):
@@ -67,12 +65,8 @@ class Servers(several.Site):
     def sign_in(self, names, servers):
         """Sign-ins a second, at the first servers in turn."""
         start = time.monotonic()
-        self.all_at_once(lambda number: api.sign_in(self.connection(number % servers), names[number]), len(names))
+        crew.together(lambda number: api.sign_in(self.connection(number % servers), names[number]), range(len(names)), CLIENTS)
         return len(names) / (time.monotonic() - start)
-
-    def all_at_once(self, act, count):
-        with concurrent.futures.ThreadPoolExecutor(CLIENTS) as pool:
-            list(pool.map(act, range(count)))
 
     def connection(self, place):
         """The thread's own connection to a server."""

@@ -111,10 +111,7 @@ def restart(site, daemon):
 
 
 def broadcast(site):
-    connection = site.connect()
-    id = api.post(connection, {"Payload": "Your test result is in.", "To": ["news"]})
-    connection.close()
-    return id
+    return site.post({"Payload": "Your test result is in.", "To": ["news"]})
 
 
 def post_on(site, latencies, isOver):

@@ -1,7 +1,6 @@
 """A hostile user: its requests, their answers, and the record of a move."""
 
 import collections
-import concurrent.futures
 import dataclasses
 import http.client
 import json
@@ -161,8 +160,7 @@ class Insider:
 
     def each(self, function, values, threads=8):
         """Calls a function with each value by several threads. Returns the results in order."""
-        with concurrent.futures.ThreadPoolExecutor(threads) as pool:
-            return list(pool.map(function, values))
+        return crew.together(function, values, threads)
 
     def together(self, functions):
         crew.together(lambda function: function(), functions)

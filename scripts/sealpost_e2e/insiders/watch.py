@@ -150,6 +150,18 @@ class Honest:
     def connect(self):
         return http.client.HTTPConnection("127.0.0.1", self.site.port, timeout=30, source_address=(ADDRESS, 0))
 
+    def request(self, connection, *request, tries):
+        """The status and body of an answer, or an error's name. A kept connection may end at any time."""
+        for _ in range(tries):
+            try:
+                connection.request(*request)
+                response = connection.getresponse()
+                return response.status, response.read()
+            except (OSError, http.client.HTTPException) as error:
+                failure = type(error).__name__
+                connection.close()
+        return failure, b""
+
     def post(self, lane):
         connection, number, users = self.connect(), 0, self.site.devices[lane]
         # Shifts their posts, so that they do not coincide.
@@ -158,18 +170,8 @@ class Honest:
             start, index = time.time(), number % len(users)
             body = json.dumps({"Payload": f"to {lane}", "To": [f"username:{users[index][0]}"], "ExpiresIn": 600})
             fields = {"Authorization": self.site.publisher, "Idempotency-Key": secrets.token_hex(16)}
-            status, answer = None, b""
-            for _ in range(3):
-                try:
-                    connection.request("POST", "/api/notifications", body, fields)
-                    response = connection.getresponse()
-                    status, answer = response.status, response.read()
-                    break
-                except (OSError, http.client.HTTPException) as error:
-                    # A kept connection may end at any time; the idempotency key makes a repetition safe.
-                    status = type(error).__name__
-                    connection.close()
-                    connection = self.connect()
+            # The idempotency key makes a repetition safe.
+            status, answer = self.request(connection, "POST", "/api/notifications", body, fields, tries=3)
             if status == 201:
                 self.noted["posts"].append((lane, index, json.loads(answer)["Id"], start))
             else:
@@ -180,18 +182,8 @@ class Honest:
     def ask(self, name, path, fields):
         connection = self.connect()
         while not self.over.is_set():
-            start, status = time.time(), None
-            for _ in range(2):
-                try:
-                    connection.request("GET", path, headers=fields)
-                    response = connection.getresponse()
-                    status = response.status
-                    response.read()
-                    break
-                except (OSError, http.client.HTTPException) as error:
-                    status = type(error).__name__
-                    connection.close()
-                    connection = self.connect()
+            start = time.time()
+            status, _ = self.request(connection, "GET", path, None, fields, tries=2)
             self.noted[name].append((status, time.time() - start))
             self.over.wait(max(0, start + READY_PERIOD - time.time()))
 

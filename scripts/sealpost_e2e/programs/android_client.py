@@ -75,14 +75,7 @@ class Truth:
     """The daemon's answers without a proxy."""
 
     def __init__(self, site):
-        self.site = site
-
-    def ask(self, method, path, body=None):
-        connection = self.site.connect()
-        try:
-            return api.ask(connection, method, path, body)
-        finally:
-            connection.close()
+        self.ask = site.ask
 
     def item(self, id):
         return self.ask("GET", f"/api/notifications/{id}")
@@ -179,7 +172,7 @@ def visit(options, phone, interferer, signed, failures):
 
     with rig.Rig(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
         daemon, _ = site.serve()
-        interferers.drain(daemon)
+        processes.drain(daemon)
         truth = Truth(site)
         id = truth.ask("POST", "/api/notifications", interferer.payload)["Id"]
         truth.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
@@ -237,7 +230,7 @@ def certificates_and_outbox(options, phone):
     """TLS without a proxy: untrusted certificates, and requests that must happen once."""
     with rig.Rig(options.sealpost) as site:
         daemon, _ = site.serve()
-        interferers.drain(daemon)
+        processes.drain(daemon)
         truth = Truth(site)
         id = truth.ask("POST", "/api/notifications", "a secret text")["Id"]
         front = phone.front(site.port)
@@ -275,12 +268,8 @@ def certificates_and_outbox(options, phone):
 
 def code_and_topic(site, phone, keys):
     """A user without a password signs in with a code, and the device joins a topic."""
-    command = ([site.sealpost, "user", *words] for words in (("add", "dora", "--no-password"), ("code", "dora")))
-    answers = [
-        subprocess.run(words, cwd=site.folder, env=site.environment, check=True, capture_output=True, text=True).stdout
-        for words in command
-    ]
-    code = re.search(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]{25}", answers[1])[0]
+    site.call("user", "add", "dora", "--no-password")
+    code = re.search(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]{25}", site.call("user", "code", "dora"))[0]
     client = phone.new()
     dora = {"user": "dora", "stored": True}
     if (refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") != "PROBLEM":

@@ -17,7 +17,6 @@ import pathlib
 import re
 import socket
 import sqlite3
-import ssl
 import tempfile
 import threading
 import urllib.parse
@@ -156,7 +155,7 @@ class Relay(listening.Listener):
     def serve(self, connection):
         try:
             with self.context.wrap_socket(connection, server_side=True) as client:
-                head, _, body = receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
+                head, _, body = listening.receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
                 first, *lines = head.split(b"\r\n")
                 kept = [line for line in lines if not re.match(rb"(?i)(origin|sec-fetch-[a-z]+|connection):", line)]
                 with tls.trusting().wrap_socket(socket.create_connection(("127.0.0.1", self.upstream))) as daemon:
@@ -165,15 +164,6 @@ class Relay(listening.Listener):
                     listening.pump(daemon, client)
         except OSError:
             pass  # One of the two went.
-
-
-def receive_until(stream, end):
-    bytes = b""
-    while end not in bytes:
-        if not (more := stream.recv(65536)):
-            raise ConnectionError
-        bytes += more
-    return bytes
 
 
 class Site(rig.Rig):
@@ -192,12 +182,8 @@ class Site(rig.Rig):
             process = self.start_daemon(stderr=log)
         processes.wait_until(lambda: "serving" in self.log.read_text(), 60, "the daemon", process)
         # Pushes to this stream device wait for a connection, by its user or an attacker.
-        id = api.ask(self.connect(), "POST", "/api/register")
-        api.ask(self.connect(), "PUT", f"/api/register/{id}", {"Platform": "stream"})
+        api.register(self.connect(), Platform="stream")
         return process
-
-    def connect(self):
-        return api.connect(self.port, context=self.context)
 
     def requests(self):
         """Method and status of each request so far."""
@@ -231,15 +217,10 @@ class Site(rig.Rig):
 # MARK: The run
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-
-
 def run(options):
     with tempfile.TemporaryDirectory(prefix="sealpost-") as folder:
         files = tls.make_certificate(pathlib.Path(folder))
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(*files)
+        context = tls.serving(*files)
         harm = attack_without_protection(options, context, files)
         tls_counts = attack(options, "https", context, files)
         clear_counts = attack(options, "http", None, files)
@@ -258,14 +239,14 @@ def run(options):
 def attack_without_protection(options, context, files):
     """The attacks that had an effect from the page of another site."""
     pages = chromium.Pages(context)
-    with Site(options.sealpost, "https", pages.port, files) as site, browser(options) as chromium_:
+    with Site(options.sealpost, "https", pages.port, files) as site, chromium.Chromium() as browser:
         daemon = site.serve()
         relay = Relay(context, site.port)
         base = f"https://{SERVER}:{relay.port}"
-        sign_in(chromium_, base)
+        sign_in(browser, base)
         harm = set()
         for name, script in ATTACKS.items():
-            page, id, before = prepare(site, chromium_, f"https://{HOSTILE['another site']}:{pages.port}/")
+            page, id, before = prepare(site, browser, f"https://{HOSTILE['another site']}:{pages.port}/")
             run_attack(page, base, id, script, name)
             try:
                 processes.wait_until(lambda: site.changes_since(before), 2, "a change")
@@ -281,17 +262,17 @@ def attack(options, scheme, context, files):
     """Runs all attacks. Returns how many the daemon has refused, and how many ended with their preflight."""
     pages = chromium.Pages(context)
     counts = collections.Counter()
-    with Site(options.sealpost, scheme, pages.port, files) as site, browser(options) as chromium_:
+    with Site(options.sealpost, scheme, pages.port, files) as site, chromium.Chromium() as browser:
         daemon = site.serve()
         base = f"{scheme}://{SERVER}:{site.port}"
-        sign_in(chromium_, base)
-        check_own_page(site, chromium_, base)
+        sign_in(browser, base)
+        check_own_page(site, browser, base)
         site.flush_receipts()
         visits = [(scheme == "http" and name.startswith("get"), place, name) for place in HOSTILE for name in ATTACKS]
         # Attacks without an answer come last: the daemon notices late that their stream was left.
         for is_unknown, place, name in sorted(visits, key=lambda visit: visit[0]):
             host, _, path = HOSTILE[place].partition("/")
-            page, id, before = prepare(site, chromium_, f"{scheme}://{host}:{pages.port}/{path}")
+            page, id, before = prepare(site, browser, f"{scheme}://{host}:{pages.port}/{path}")
             asked = len(site.requests())
             read = run_attack(page, base, id, ATTACKS[name], name)
             processes.wait_until(lambda: len(site.requests()) > asked, 20, f"a request of \"{name}\" from {place}")
@@ -310,21 +291,9 @@ def attack(options, scheme, context, files):
         site.flush_receipts()
         if scheme == "https":
             check_receipts(site)
-        check_app(chromium_, f"{scheme}://{APP}:{pages.port}/", base)
+        check_app(browser, f"{scheme}://{APP}:{pages.port}/", base)
         processes.terminate(daemon)
     return counts
-
-
-def browser(options):
-    """A browser with a temporary profile."""
-    profile = tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True)
-
-    class Browser(chromium.Chromium):
-        def __exit__(self, *reasons):
-            super().__exit__(*reasons)
-            profile.cleanup()
-
-    return Browser(profile.name, options.chromium)
 
 
 def sign_in(browser, base):
@@ -338,9 +307,7 @@ def sign_in(browser, base):
 
 def prepare(site, browser, url):
     """A hostile page, a notification that nobody has fetched, and the database's values."""
-    connection = site.connect()
-    id = api.post(connection, "a secret")
-    connection.close()
+    id = site.post("a secret")
     return browser.open(url), id, site.state()
 
 

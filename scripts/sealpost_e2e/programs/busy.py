@@ -19,7 +19,7 @@ import socket
 import ssl
 import time
 
-from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e import api, processes, rig
 from sealpost_e2e.figures import percentile, steady_requests
 
 PIPELINING, LISTS, NOTICES = 64, 4, 200
@@ -34,22 +34,13 @@ LIST = "GET /api/notifications?limit=200 HTTP/1.1\r\nHost: h\r\nAccept-Encoding:
 
 
 class Site(rig.Rig):
-    """A daemon with its own listener, as an inherited socket would keep listening after its end."""
+    """A daemon with its own listener, and accounts with lists."""
 
     def __init__(self, sealpost, has_tls):
         super().__init__(sealpost, role="publisher")
-        self.has_tls = has_tls
-        self.socket.close()
-        self.environment["SEALPOST_SERVER_LISTEN"] = f"127.0.0.1:{self.port}"
-        if has_tls:
-            self.make_certificate()
+        self.listen_itself(has_tls)
         for number in range(LISTS):
             self.add_user(f"reader{number}", "publisher")
-
-    def make_certificate(self):
-        certificate, key = tls.make_certificate(self.folder)
-        self.environment["SEALPOST_SERVER_TLS_CERTIFICATE"] = str(certificate)
-        self.environment["SEALPOST_SERVER_TLS_PRIVATEKEY"] = str(key)
 
     def serve(self):
         process = self.start([self.sealpost, "serve"], cwd=self.folder, env=self.environment)
@@ -59,10 +50,7 @@ class Site(rig.Rig):
     def open(self, source="127.0.0.1"):
         """A socket with its own address."""
         connection = socket.create_connection(("127.0.0.1", self.port), 10, (source, 0))
-        return tls.trusting().wrap_socket(connection) if self.has_tls else connection
-
-    def connect(self):
-        return api.connect(self.port, context=tls.trusting() if self.has_tls else None)
+        return self.context.wrap_socket(connection) if self.context else connection
 
 
 def post_notices(site):
@@ -193,14 +181,14 @@ def stop(site, daemon):
     return refused, time.monotonic() - start, daemon.returncode
 
 
-def busy(sealpost, has_tls, seconds, lists):
+def busy(sealpost, has_tls, seconds):
     with Site(sealpost, has_tls) as site:
         daemon = site.serve()
         scheme = "https" if has_tls else "http"
         url = f"{scheme}://127.0.0.1:{site.port}/api/notifications/{post_notices(site)}"
         alone = steady_requests(site, url, seconds)
         results, over = multiprocessing.Queue(), multiprocessing.Event()
-        asked = [LIST.format(api.basic(f"reader{number}")).encode() * 20 for number in range(lists)]
+        asked = [LIST.format(api.basic(f"reader{number}")).encode() * 20 for number in range(LISTS)]
         generators = [
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", [SIGNED.encode() * 200] * PIPELINING)),
             multiprocessing.Process(target=pipeline, args=(site, "127.0.0.2", asked)),
@@ -234,11 +222,10 @@ def busy(sealpost, has_tls, seconds, lists):
 
 def add_options(parser):
     parser.add_argument("--seconds", type=int, default=20, help="for each measurement (20)")
-    parser.add_argument("--lists", type=int, default=LISTS, help=f"accounts that pipeline lists ({LISTS})")
 
 
 def run(options):
     processes.raise_descriptor_limit()
-    results = [busy(options.sealpost, has_tls, options.seconds, options.lists) for has_tls in (False, True)]
+    results = [busy(options.sealpost, has_tls, options.seconds) for has_tls in (False, True)]
     if not all(results):
         raise SystemExit(1)

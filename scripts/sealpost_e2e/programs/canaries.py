@@ -129,10 +129,7 @@ class Caller:
 
     def send(self, route, *parts, body=None, query="", fields=(), authorization=None):
         """Requests a route with these path parts. Returns the status, and the JSON or an empty object."""
-        method, pattern = route.split(" ")
-        path = pattern
-        for part in parts:
-            path = re.sub(r"\{\w+\}", lambda _: str(part), path, count=1)
+        method, path = fill(route, parts)
         headers = FIELDS | {"Authorization": authorization or api.basic(self.name, self.password)} | dict(fields)
         if body is not None and not isinstance(body, (str, bytes)):
             body = json.dumps(body)
@@ -141,7 +138,7 @@ class Caller:
                 self.connection = self.connection or self.site.connect()
                 self.connection.request(method, path + query, body, headers)
                 response = self.connection.getresponse()
-                text = b"" if "stream" in pattern and response.status == 200 else response.read()
+                text = b"" if "stream" in path and response.status == 200 else response.read()
                 break
             except (http.client.HTTPException, OSError):
                 # An early refusal may close the connection.
@@ -149,7 +146,7 @@ class Caller:
         else:
             return None, {}
         self.results.note(route, response.status, str(response.headers).encode() + text)
-        if response.will_close or "stream" in pattern:
+        if response.will_close or "stream" in path:
             self.close()
         is_json = text and "json" in response.getheader("Content-Type", "") and not response.getheader("Content-Encoding")
         return response.status, json.loads(text) if is_json else {}
@@ -171,6 +168,14 @@ class Caller:
 
 
 # MARK: Requests
+
+def fill(route, parts):
+    """The method of a route, and its path with these parts."""
+    method, path = route.split(" ")
+    for part in parts:
+        path = re.sub(r"\{\w+\}", lambda _: str(part), path, count=1)
+    return method, path
+
 
 def tour(caller, hook):
     """Calls all routes, allowed or not."""

@@ -6,11 +6,9 @@ counts the requests between client and server.
 """
 
 import collections
-import http.server
 import json
 import pathlib
 import tempfile
-import threading
 import time
 
 from sealpost_e2e import environment
@@ -23,7 +21,7 @@ import hishel.httpx
 import requests
 import requests_cache
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, listening, processes, rig
 
 MAX_AGE = 3
 LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
@@ -33,36 +31,22 @@ def add_options(parser):
     parser.add_argument("--quick", action="store_true", help="without lists for a client that needs pauses")
 
 
-class Wire:
+class Wire(listening.WebServer):
     """Forwards requests to the daemon, and records their conditions and statuses."""
 
-    def __init__(self, site):
-        self.seen = []
-        wire = self
+    def __init__(self, daemon):
+        self.daemon, self.seen = daemon, []
+        super().__init__(self.forward)
+        self.site = f"http://127.0.0.1:{self.port}"
 
-        class Handler(http.server.BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self):
-                connection = site.connect()
-                connection.request("GET", self.path, headers=dict(self.headers))
-                response = connection.getresponse()
-                body = response.read()
-                wire.seen.append((self.headers.get("If-None-Match"), response.status))
-                self.send_response_only(response.status)
-                for name, value in response.headers.items():
-                    if name.lower() not in ("transfer-encoding", "connection"):
-                        self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(body)
-                connection.close()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.site = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def forward(self, path, fields, _):
+        connection = self.daemon.connect()
+        connection.request("GET", path, headers=dict(fields))
+        response = connection.getresponse()
+        body = response.read()
+        connection.close()
+        self.seen.append((fields.get("If-None-Match"), response.status))
+        return response.status, response.headers, body
 
     def take(self):
         """The requests and answers since the last call."""

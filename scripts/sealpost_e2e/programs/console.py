@@ -13,19 +13,19 @@ the server freezes during a view. A second daemon without users prints a link fo
 """
 
 import base64
+import contextlib
 import json
 import pathlib
 import queue
 import re
 import signal
-import tempfile
 import threading
 import time
 
 from sealpost_e2e import api, chromium, crew, outbox, processes
+from sealpost_e2e.screen import THEMES, Screen, Wrong
 
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
-THEMES = ("light", "dark")
 # Seconds for the slowest answer of a view, on a busy machine.
 SLOWEST = 1.0
 # Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
@@ -50,70 +50,6 @@ KEYS = {
     "ArrowDown": (40, "ArrowDown", ""),
 }
 
-# MARK: Rules, as JavaScript on the page
-
-# The faults of the drawn page, as a list of sentences.
-RULES = r"""(() => {
-    const wrong = [], page = document.querySelector('dialog[open]') ?? document.body;
-    const name = element => `<${element.localName}${element.className?.baseVal ?? element.className ? '.' + (element.className.baseVal ?? element.className) : ''}> "${(element.textContent || '').slice(0, 40)}"`;
-    const isShown = element => element.checkVisibility({visibilityProperty: true}) && element.getClientRects().length > 0;
-    const labelOf = element => (element.getAttribute('aria-label')
-        || (element.getAttribute('aria-labelledby') || '').split(' ').map(id => document.getElementById(id)?.textContent ?? '').join(' ')
-        || [...(element.labels ?? [])].map(label => label.textContent).join(' ')
-        || element.textContent || element.getAttribute('alt') || '').trim();
-    if (!document.documentElement.lang) wrong.push('the page has no language');
-    if (!document.title) wrong.push('the page has no title');
-    const headings = [...document.querySelectorAll('h1')].filter(isShown);
-    if (headings.length !== 1) wrong.push(`${headings.length} h1`);
-    if (document.querySelectorAll('main').length !== 1) wrong.push('not one main');
-    const levels = [...document.querySelectorAll('main h1, main h2, main h3')].filter(isShown).map(heading => Number(heading.localName[1]));
-    levels.forEach((level, index) => { if (level > (levels[index - 1] ?? 0) + 1) wrong.push(`heading ${index} leaves a level out`) });
-    const ids = [...document.querySelectorAll('[id]')].map(element => element.id);
-    for (const id of new Set(ids.filter((id, index) => ids.indexOf(id) !== index))) wrong.push(`the id ${id} is there twice`);
-    for (const attribute of ['for', 'aria-labelledby', 'aria-describedby'])
-        for (const element of document.querySelectorAll(`[${attribute}]`))
-            for (const id of element.getAttribute(attribute).split(' ')) if (!document.getElementById(id)) wrong.push(`${name(element)} names ${id}, which is not there`);
-    for (const element of document.querySelectorAll('a, button, input, select, textarea, summary, [role=img], nav, dialog'))
-        if (isShown(element) && !labelOf(element)) wrong.push(`${name(element)} has no name`);
-    for (const element of document.querySelectorAll('a')) if (!element.hasAttribute('href')) wrong.push(`${name(element)} is a link to nowhere`);
-    for (const element of document.querySelectorAll('img')) if (!element.hasAttribute('alt')) wrong.push('an image has no alt');
-    for (const element of document.querySelectorAll('[tabindex]')) if (element.tabIndex > 0) wrong.push(`${name(element)} has an order of its own`);
-    for (const element of document.querySelectorAll('[onclick], [style]:not(.part)')) wrong.push(`${name(element)} has a handler or a style in its tag`);
-    for (const table of document.querySelectorAll('table')) {
-        if (!table.caption?.textContent) wrong.push('a table has no caption');
-        for (const cell of table.querySelectorAll('thead th')) if (cell.scope !== 'col' || !cell.textContent) wrong.push(`${name(cell)} is no header of a column`);
-        for (const row of table.tBodies[0].rows) if (row.cells.length > 1 && row.cells[0].scope !== 'row') wrong.push(`${name(row)} has no header`);
-    }
-    // Targets must be large enough to be hit, but for links in a sentence.
-    for (const element of document.querySelectorAll('button, input, select')) {
-        const box = element.getBoundingClientRect();
-        if (isShown(element) && element.type !== 'checkbox' && (box.height < 24 || box.width < 24)) wrong.push(`${name(element)} is ${Math.round(box.width)} by ${Math.round(box.height)}`);
-    }
-    if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} wide and the screen ${innerWidth}`);
-    // Contrast of each text with what is behind it.
-    const parse = text => { const [red, green, blue, alpha = 1] = text.match(/[\d.]+/g).map(Number); return [red, green, blue, alpha] };
-    const over = (upper, lower) => [0, 1, 2].map(index => upper[index] * upper[3] + lower[index] * (1 - upper[3])).concat(1);
-    const light = color => color.slice(0, 3).map(value => value / 255).map(value => value <= .04045 ? value / 12.92 : ((value + .055) / 1.055) ** 2.4)
-        .reduce((sum, value, index) => sum + value * [.2126, .7152, .0722][index], 0);
-    const behind = element => {
-        const layers = [];
-        for (let one = element; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
-        return layers.reverse().reduce((lower, upper) => over(upper, lower), [255, 255, 255, 1]);
-    };
-    const walker = document.createTreeWalker(page, NodeFilter.SHOW_TEXT), seen = new Set();
-    let least = 21;
-    while (walker.nextNode()) {
-        const element = walker.currentNode.parentElement;
-        if (!walker.currentNode.data.trim() || seen.has(element) || !isShown(element) || element.closest('.unseen, noscript, script, .skip:not(:focus), [aria-disabled]')) continue;
-        seen.add(element);
-        const ground = behind(element), ink = over(parse(getComputedStyle(element).color), ground);
-        const [high, low] = [light(ink), light(ground)].sort((one, other) => other - one);
-        const contrast = (high + .05) / (low + .05);
-        least = Math.min(least, contrast);
-        if (contrast < 4.5) wrong.push(`${name(element)} has a contrast of ${contrast.toFixed(2)}`);
-    }
-    return {wrong, least, texts: seen.size};
-})()"""
 # The focused element: its name, its position, and whether its focus is visible.
 FOCUS = r"""(() => {
     const element = document.activeElement, style = getComputedStyle(element), box = element.getBoundingClientRect();
@@ -125,10 +61,6 @@ FOCUS = r"""(() => {
 })()"""
 
 
-class Wrong(Exception):
-    """The page has a fault."""
-
-
 # MARK: The site
 
 
@@ -136,7 +68,7 @@ class Asked(outbox.Outbox):
     """A daemon; the administrator also sends requests without the console."""
 
     def ask(self, method, path, body=None, credentials=api.basic(ADMINISTRATOR), **rest):
-        return api.ask(self.connect(), method, path, body, credentials, **rest)
+        return super().ask(method, path, body, credentials=credentials, **rest)
 
 
 class Site(Asked):
@@ -177,8 +109,7 @@ class Site(Asked):
         crew.together(send, range(8))
 
     def register(self, name, registration):
-        id = self.ask("POST", "/api/register", credentials=api.basic(name))
-        self.ask("PUT", f"/api/register/{id}", registration, credentials=api.basic(name))
+        api.register(self.connect(), api.basic(name), **registration)
 
     def send(self, to, **rest):
         return self.ask("POST", "/api/notifications", {"Payload": SECRET, "To": [to]} | rest)["Id"]
@@ -193,7 +124,7 @@ class EmptySite(Asked):
     def start_blindly(self):
         self.configuration.write_text("senders: {stream: {type: stream}}\n")
         with open(self.log, "a") as log, open(self.folder / "printed", "w") as printed:
-            return self.start_daemon("--config", self.configuration, stdout=printed, stderr=log)
+            return self.start_daemon(stdout=printed, stderr=log)
 
     def link(self):
         return re.search(r"http://\S+/console/#/setup/\S+", (self.folder / "printed").read_text())[0]
@@ -265,45 +196,28 @@ class Watch:
         return found
 
 
-class Operator:
+class Operator(Screen):
     """A user of one page, with a keyboard, a mouse, a size and a theme."""
 
     def __init__(self, browser, watch, base, size, theme):
-        self.watch, self.base, self.page = watch, base, chromium.Page(browser)
-        self.size = SIZES[size]
-        for domain in ("Runtime", "Log", "Network", "Audits"):
-            self.page.call(f"{domain}.enable")
-        self.page.call("Fetch.enable", handleAuthRequests=True)
-        self.page.call("Emulation.setFocusEmulationEnabled", enabled=True)
-        self.page.call(
-            "Emulation.setDeviceMetricsOverride", width=self.size[0], height=self.size[1], deviceScaleFactor=1, mobile=size == "phone"
-        )
+        self.watch, self.base = watch, base
         # Without motion, so that each judgement sees a still page.
-        features = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
-        self.page.call("Emulation.setEmulatedMedia", features=[{"name": name, "value": value} for name, value in features.items()])
-        self.least, self.judged = 21, 0
-
-    def ask(self, script):
-        return self.page.evaluate(script)
+        media = {"color-scheme": theme, "reduced-motion": "reduce"}
+        super().__init__(browser, SIZES[size], "Runtime", "Log", "Network", "Audits", mobile=size == "phone", **media)
+        self.call("Fetch.enable", handleAuthRequests=True)
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def until(self, script, what, seconds=15):
-        deadline = time.monotonic() + seconds
-        while not self.ask(script):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{what} did not come; the page has: {self.shown()[:1500]}")
-            time.sleep(0.03)
+        super().until(script, what, seconds)
         self.watch.check(what)
 
-    def shown(self):
+    def shown_text(self):
         """The text of the dialog or page, and its pending requests."""
         waiting = [request[:2] for id, request in self.watch.requests.items() if id not in self.watch.answers]
         return f"{self.ask('(document.querySelector(`dialog[open]`) ?? document.querySelector(`main`)).innerText')}; unanswered: {waiting[-3:]}"
 
-    def has(self, text, seconds=15):
-        self.until(f"document.body.innerText.includes({json.dumps(text)})", f"“{text}”", seconds)
-
-    def lacks(self, text, seconds=15):
-        self.until(f"!document.body.innerText.includes({json.dumps(text)})", f"the end of “{text}”", seconds)
+    def lacks(self, text):
+        self.until(f"!document.body.innerText.includes({json.dumps(text)})", f"the end of “{text}”")
 
     def told(self, text):
         """Waits for an outcome in the live region, and dismisses it."""
@@ -316,9 +230,9 @@ class Operator:
         self.drawn()
 
     def reload(self):
-        before = self.page.loads()
-        self.page.call("Page.reload")
-        self.page.wait_for_load(before, "the page, loaded again")
+        before = self.loads()
+        self.call("Page.reload")
+        self.wait_for_load(before, "the page, loaded again")
 
     def drawn(self):
         time.sleep(0.05)
@@ -329,11 +243,11 @@ class Operator:
     def key(self, name, shift=False):
         code, key, text = KEYS[name]
         rest = {"modifiers": 8 if shift else 0, "windowsVirtualKeyCode": code, "key": name, "code": key}
-        self.page.call("Input.dispatchKeyEvent", type="keyDown", **rest, **({"text": text} if text else {}))
-        self.page.call("Input.dispatchKeyEvent", type="keyUp", **rest)
+        self.call("Input.dispatchKeyEvent", type="keyDown", **rest, **({"text": text} if text else {}))
+        self.call("Input.dispatchKeyEvent", type="keyUp", **rest)
 
     def type(self, text):
-        self.page.call("Input.insertText", text=text)
+        self.call("Input.insertText", text=text)
 
     def find(self, which):
         """JavaScript for an element: a selector, or the name of a button, link or field, in an open dialog if any."""
@@ -353,7 +267,7 @@ class Operator:
             " const {x, y, width, height} = element.getBoundingClientRect(); return [x + width / 2, y + height / 2] })()"
         )
         for type in ("mouseMoved", "mousePressed", "mouseReleased"):
-            self.page.call("Input.dispatchMouseEvent", type=type, x=box[0], y=box[1], button="left", clickCount=1)
+            self.call("Input.dispatchMouseEvent", type=type, x=box[0], y=box[1], button="left", clickCount=1)
 
     def fill(self, which, text):
         self.click(which)
@@ -404,11 +318,7 @@ class Operator:
     # MARK: Judging
 
     def judge(self, what):
-        """Checks the page by the rules."""
-        result = self.ask(RULES)
-        self.least, self.judged = min(self.least, result["least"]), self.judged + 1
-        if result["wrong"]:
-            raise Wrong(f"{what}: {'; '.join(result['wrong'][:8])}")
+        super().judge(what)
         if SECRET in self.ask("document.documentElement.outerHTML"):
             raise Wrong(f"{what}: the page has a payload")
         self.watch.check(what)
@@ -436,9 +346,8 @@ class Operator:
     def shoot(self, path):
         """The page as a PNG, up to 1800 pixels high."""
         self.ask("document.activeElement.blur(); scrollTo(0, 0)")
-        height = min(1800, self.ask("document.documentElement.scrollHeight"))
-        clip = {"x": 0, "y": 0, "width": self.size[0], "height": height, "scale": 1}
-        data = self.page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
+        clip = {"x": 0, "y": 0, "width": self.size[0], "height": min(1800, self.ask("document.documentElement.scrollHeight")), "scale": 1}
+        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
         path.write_bytes(base64.b64decode(data))
 
 
@@ -447,7 +356,7 @@ class Operator:
 
 def sign_in(operator):
     """Signs in by the keyboard: wrong, then right."""
-    operator.page.navigate(operator.base + "/console/")
+    operator.navigate(operator.base + "/console/")
     operator.do(
         "has Sign in as an administrator", "judge sign in", "tab_to Name", f"type {ADMINISTRATOR}", "key Tab", "type wrong password",
         "key Enter", "has The name or the password is wrong", "judge a wrong password", f"retype {api.PASSWORD}", "key Enter",
@@ -588,7 +497,7 @@ def follow_silence(operator, daemon):
 def begin_empty(operator, site):
     """Opens the link of a server without users; then every view is empty."""
     link = site.link()
-    operator.page.navigate(link)
+    operator.navigate(link)
     operator.do("has Make the first administrator", "judge the first administrator", "judge_focus the first administrator")
     operator.ask("document.querySelector('input').focus()")
     operator.do(
@@ -604,8 +513,8 @@ def begin_empty(operator, site):
         "has You are signed out.",
     )
     # The link works once.
-    operator.page.navigate("about:blank")
-    operator.page.navigate(link)
+    operator.navigate("about:blank")
+    operator.navigate(link)
     operator.do(
         "has Make the first administrator", "fill Name: second", f"enter Password: {api.PASSWORD}", "finds .problem",
         "judge a link that was used",
@@ -710,7 +619,6 @@ def sign_out(operator, site):
 
 
 def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
     parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the console into this folder")
 
 
@@ -728,13 +636,11 @@ def run(options):
 def go_through(site, base, daemon, options):
     """Runs all flows at the server at `base`."""
     times, least, judged = {}, 21, 0
-    with tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile, chromium.Chromium(profile, options.chromium) as browser:
+    with chromium.Chromium() as browser:
         combinations = [(size, theme) for size in SIZES for theme in THEMES]
         for number, (size, theme) in enumerate(combinations):
-            watch = Watch(browser, base)
-            operator = Operator(browser, watch, base, size, theme)
             is_last = number == len(combinations) - 1
-            try:
+            with operating(browser, base, size, theme) as operator:
                 sign_in(operator)
                 if options.screenshots and (size, theme) != ("phone", "dark"):
                     take_pictures(operator, site, options.screenshots, size, theme)
@@ -754,11 +660,7 @@ def go_through(site, base, daemon, options):
                     search_grown_audit(operator)
                     follow_silence(operator, daemon)
                 sign_out(operator, site)
-            except Wrong as wrong:
-                raise Wrong(f"{size}, {theme}: {wrong}") from None
-            search_answers(operator)
-            operator.page.close()
-            browser.watchers.remove(watch.take)
+                search_answers(operator)
             least, judged = min(least, operator.least), judged + operator.judged
         for size, theme in (("phone", "dark"), ("desk", "light")):
             empty = try_empty(browser, options, size, theme)
@@ -766,19 +668,24 @@ def go_through(site, base, daemon, options):
     report(times, least, judged, len(combinations))
 
 
+@contextlib.contextmanager
+def operating(browser, base, size, theme):
+    """An operator during the `with`, whose errors get the size and the theme."""
+    operator = Operator(browser, Watch(browser, base), base, size, theme)
+    try:
+        yield operator
+    except Wrong as wrong:
+        raise Wrong(f"{size}, {theme}: {wrong}") from None
+    operator.close()
+    browser.watchers.remove(operator.watch.take)
+
+
 def try_empty(browser, options, size, theme):
     """The console of a new server."""
     with EmptySite(options.sealpost) as site:
         daemon, _ = site.serve()
-        base = f"http://127.0.0.1:{site.port}"
-        watch = Watch(browser, base)
-        operator = Operator(browser, watch, base, size, theme)
-        try:
+        with operating(browser, f"http://127.0.0.1:{site.port}", size, theme) as operator:
             begin_empty(operator, site)
-        except Wrong as wrong:
-            raise Wrong(f"an empty system, {size}, {theme}: {wrong}") from None
-        operator.page.close()
-        browser.watchers.remove(watch.take)
         processes.terminate(daemon)
         return operator
 
@@ -811,7 +718,7 @@ def search_answers(operator):
     """Searches all answers to the page for payloads."""
     for id, (_, url, _) in list(operator.watch.requests.items()):
         try:
-            body = operator.page.call("Network.getResponseBody", requestId=id)["body"]
+            body = operator.call("Network.getResponseBody", requestId=id)["body"]
         except chromium.Failure:
             continue  # It had no body, or the browser has dropped it.
         if SECRET in body:

@@ -7,17 +7,13 @@ restart. Meanwhile the other console can add users. The operator of the killed s
 
 import contextlib
 import json
-import tempfile
 
 from sealpost_e2e import api, chromium, postgresql, several
-from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, Wrong, sign_in
+from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, sign_in
+from sealpost_e2e.screen import Wrong
 
 # Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
 TIMEOUT = 60
-
-
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
 
 
 def run(options):
@@ -26,8 +22,7 @@ def run(options):
         site.environment |= {"SEALPOST_PASSWORDS_MEMORY": "7168", "SEALPOST_PASSWORDS_PASSES": "5"}
         site.add_user(ADMINISTRATOR, "admin")
         site.simulate()
-        for number in range(2):
-            site.begin(number)
+        site.begin_all()
         try:
             desk = open_console(stack, options, site.ports[0], "desk", "light")
             phone = open_console(stack, options, site.ports[1], "phone", "dark")
@@ -39,8 +34,7 @@ def run(options):
 
 def open_console(stack, options, port, size, theme):
     """An operator who looks at a server's overview."""
-    profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
-    browser = stack.enter_context(chromium.Chromium(profile, options.chromium))
+    browser = stack.enter_context(chromium.Chromium())
     base = f"http://127.0.0.1:{port}"
     operator = Operator(browser, Watch(browser, base), base, size, theme)
     sign_in(operator)

@@ -17,7 +17,6 @@ NAME = "n" * 100
 REQUEST = "r" * 128
 TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
 DEVICE = {"Platform": "stream", "Tags": TAGS}
-SENDERS = "senders: {stream: {type: stream}}\n"
 DEFAULTS = (rig.ROOT / "config/sealpost.yaml").read_text()
 CHANGES = int(re.search(r"^quotas:\n  device: {.*changes: (\d+)}", DEFAULTS, re.M)[1]) * 9 // 8
 
@@ -111,10 +110,8 @@ class Site(rig.Rig):
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, **settings)
         self.add_user(NAME)
-        configuration = self.folder / "sealpost.yaml"
-        configuration.write_text(SENDERS)
-        self.daemon = self.start_daemon("--config", configuration)
-        processes.wait_for_line(self.daemon, "serving")
+        self.configuration.write_text("senders: {stream: {type: stream}}\n")
+        self.serve()
         self.account = Account(self)
 
     def read(self, statement):

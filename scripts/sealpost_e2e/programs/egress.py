@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import api, outbox, processes
+from sealpost_e2e import outbox, processes
 
 DEVICES = 200
 NAME, PASSWORD = "sealpost", "per%cent:colon"
@@ -44,12 +44,12 @@ def run(options):
 
         configure(deviceHosts="true")
         send(site, 1)
-        report("all through the proxy", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"})
+        report("all through the proxy", arrived(site), squid.take(), ports)
 
         configure()
         # The operator names the host of WNS's tokens: that of its port in the simulation.
         send(site, 2)
-        report("devices' hosts directly", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+        report("devices' hosts directly", arrived(site), squid.take(), ports, tunnels_of_wns=1)
 
         squid.stop()
         daemon, _ = site.serve()
@@ -60,7 +60,7 @@ def run(options):
         site.wait_until_settled(180, "the pushes after the proxy's return", daemon)
         processes.terminate(daemon)
         expect(site, 3)
-        report("after the proxy was down", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+        report("after the proxy was down", arrived(site), squid.take(), ports, tunnels_of_wns=1)
 
         secret.write_text(f"{NAME}:wrong\n")
         daemon, _ = site.serve()
@@ -77,7 +77,7 @@ def run(options):
         site.wait_until_settled(180, "the pushes after the password was mended", daemon)
         processes.terminate(daemon)
         expect(site, 4)
-        report("after the wrong password", arrived(site), squid.take(), ports, {"apns", "fcm", "wns"}, tunnels_of_wns=1)
+        report("after the wrong password", arrived(site), squid.take(), ports, tunnels_of_wns=1)
 
         findings = doctor(site)
         reached = [line for line in findings.splitlines() if "answers with" in line]
@@ -111,8 +111,7 @@ def await_tries(site, daemon):
 
 
 def post(site):
-    connection = site.connect()
-    api.post(connection, {"Payload": "news", "To": ["news"]})
+    site.post({"Payload": "news", "To": ["news"]})
 
 
 def arrived(site):
@@ -138,11 +137,10 @@ def port_of(configuration, platform):
     return int(re.search(r"localhost:(\d+)", entry)[1])
 
 
-def report(what, counts, tunnels, ports, through, tunnels_of_wns=None):
+def report(what, counts, tunnels, ports, tunnels_of_wns=None):
     by_platform = {platform: tunnels.count(port) for platform, port in ports.items()}
-    used = {platform for platform, number in by_platform.items() if number}
-    if used != through:
-        raise SystemExit(f"{what}: tunnels {by_platform}, expected those of {sorted(through)}")
+    if not all(by_platform.values()):
+        raise SystemExit(f"{what}: tunnels {by_platform}, expected some of each platform")
     if tunnels_of_wns is not None and by_platform["wns"] > tunnels_of_wns:
         raise SystemExit(f"{what}: channels were called through the proxy: {by_platform}")
     print(f"{what}: {sum(counts.values())} pushes so far, tunnels opened: {by_platform}")

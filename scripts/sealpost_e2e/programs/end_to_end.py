@@ -84,8 +84,7 @@ class Device:
     def __init__(self, site, name):
         self.credentials, self.connection = api.basic(name), site.connect()
         self.account = self.ask("GET", "/api/sessions/current")["Account"]
-        id = self.ask("POST", "/api/register")
-        self.ask("PUT", f"/api/register/{id}", {"Platform": "stream"})
+        id = api.register(self.connection, self.credentials, Platform="stream")
         self.signing, self.agreement = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
         text = end_to_end.device_key(self.account, self.signing, self.agreement, int(time.time()))
         self.ask("PUT", f"/api/devices/{id}/key", {"Key": text})
@@ -131,7 +130,7 @@ def tour(options, is_encrypted, count, cluster=None):
             cluster.query("checkpoint")
             folders.append(cluster.folder)
         else:
-            processes.run(site.sealpost, "backup", "copy.db", cwd=site.folder, env=site.environment)
+            site.call("backup", "copy.db")
         processes.terminate(daemon)
         found["metrics"] = len(canaries.find(metrics.encode(), WORD))
         for file in sorted(file for folder in folders for file in folder.rglob("*") if file.is_file()):

@@ -15,7 +15,7 @@ import json
 import random
 import time
 
-from sealpost_e2e import outbox, processes, receiver, tls
+from sealpost_e2e import outbox, processes
 
 CANARY = "canary-7f3a"
 # Some pushes fail, and some devices are retired meanwhile.
@@ -117,7 +117,6 @@ class Book:
 
 def add_receiver(site):
     """Configures a receiver of events, and starts it."""
-    certificate, key = tls.make_certificate(site.folder)
     secret = hashlib.sha256(b"events").digest()
     book = Book(secret)
 
@@ -136,10 +135,7 @@ def add_receiver(site):
                 raise OSError("the connection ends here")
             return b"HTTP/1.1 204 No Content\r\n\r\n"
 
-    hook = receiver.Receiver(certificate, key, answer)
-    file = receiver.write_secret(site.folder / "events.secret", secret)
-    with open(site.configuration, "a") as text:
-        text.write(f"events: {{webhook: {{url: 'https://localhost:{hook.port}/events', secretFile: {file}, caFile: {certificate}}}}}\n")
+    hook = site.add_events(answer, secret)
     return book
 
 

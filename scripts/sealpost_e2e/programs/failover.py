@@ -48,21 +48,15 @@ def run(options):
         while not site.is_settled() and time.monotonic() - start < 120:
             time.sleep(0.5)
         emptied, is_settled = time.monotonic() - start, site.is_settled()
-        missing = sum(several.missing(site, number, ledger, credentials) for number in range(options.nodes))
-        for daemon in site.daemons:
-            processes.terminate(daemon)
-        site.await_log(simulators)
-        unpushed, foreign, twice = several.compare(site, ledger)
+        missing, unpushed, foreign, twice = several.conclude(site, ledger, credentials, simulators)
         unexplained = count_unexplained(site, outages)
-        several.show(ledger.faults, site)
     waits = {how: [outage.wait for outage in outages if outage.how == how] for how in ("kill", "freeze")}
     print(
         f"{options.kills} kills and {options.freezes} freezes of the primary (seed {options.seed}): {len(ledger.posted)} notifications "
         f"acknowledged, {missing} of them missing, {unpushed} without their push, {foreign} pushes with another id, {len(twice)} sent twice, of "
         f"which {unexplained} were not under way at a failover; the first post was stored after {describe(waits['kill'])} (kills) and "
         f"{describe(waits['freeze'])} (freezes), at most {LIMIT:.0f}; the outbox was {'' if is_settled else 'not '}empty {emptied:.1f} s "
-        f"after the last post; {ledger.counts['fetched']} fetches, {len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, "
-        f"{ledger.counts['refused']} refused as busy"
+        f"after the last post; {several.tell(ledger)}"
     )
     late = any(outage.wait > LIMIT for outage in outages)
     if missing or unpushed or foreign or unexplained or ledger.faults or late or not is_settled:

@@ -11,12 +11,11 @@ It fails
 """
 
 import json
-import tempfile
 import time
 
 from sealpost_e2e import api, firefox, processes
 from sealpost_e2e.programs import web_client
-from sealpost_e2e.programs.web_client import Wrong
+from sealpost_e2e.screen import Wrong
 
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({title, body}) => `${title}: ${body}`))"
 CREATED, GONE = (b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status for status in (b"201 Created", b"410 Gone"))
@@ -27,12 +26,12 @@ def add_options(parser):
 
 
 def run(options):
-    with web_client.Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+    with web_client.Site(options.sealpost) as site:
         service = firefox.PushService(f"https://localhost:{site.service.port}/push/")
         site.service.answer = lambda request, _: CREATED if service.deliver(request) else GONE
         site.serve()
         try:
-            with firefox.Firefox(profile, service, options.firefox) as browser:
+            with firefox.Firefox(service, options.firefox) as browser:
                 times = go_through(browser, site)
         except Wrong as wrong:
             raise SystemExit(f"firefox: {wrong}") from None

@@ -16,7 +16,6 @@ import json
 import multiprocessing
 import statistics
 import subprocess
-import tempfile
 import threading
 import time
 
@@ -123,9 +122,7 @@ class Phone(crew.Crew):
 def register(connection, name, **device):
     """Registers a device of the user with a session of its own. Returns the credentials and the device's id."""
     session = api.sign_in(connection, name)
-    id = api.ask(connection, "POST", "/api/register", credentials=session)
-    api.ask(connection, "PUT", f"/api/register/{id}", device, session)
-    return session, id
+    return session, api.register(connection, session, **device)
 
 
 def change_everything(site, *devices):
@@ -186,7 +183,7 @@ def recall_broadcast(site):
     counted, sums = collections.Counter(platform for platform, *_ in site.received()), site.tally()
     with site.database() as database:
         told = collections.Counter(dict(database.execute("select lane, count from tally where state = 'accepted'")))
-    status = processes.run(site.sealpost, "status", "--config", site.configuration, cwd=site.folder, env=site.environment)
+    status = site.call("status", "--config", site.configuration)
     difference = sums["enqueued"] - sum(sums[state] for state in (*outbox.STATES, "pending"))
     agrees = all(told[name] + told[f"{name}/look"] == counted[name] and f"{name}/look" in status for name in DEVICES)
     text = f"accepted in the tally {dict(told)}, at the simulators {dict(counted)}; difference of all pushes {difference}"
@@ -242,8 +239,7 @@ def run(options):
         else:
             site = stack.enter_context(Site(options.sealpost))
             start(site, options)
-            profile = stack.enter_context(tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True))
-            with chromium.Chromium(profile) as browser, Phone(site, options.client) as phone:
+            with chromium.Chromium() as browser, Phone(site, options.client) as phone:
                 browser.call("Browser.grantPermissions", permissions=["notifications"], origin=site.origin)
                 results += change_everything(site, Stream(site), Page(browser, site), phone)
             results += recall_broadcast(site)

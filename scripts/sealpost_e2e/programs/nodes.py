@@ -52,12 +52,7 @@ def run(options):
         processes.wait_until(lambda: not any(map(is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)
         cluster.start()
         processes.wait_until(lambda: all(map(is_ready, site.ports)), 15, "the daemons' notice that it is back", pause=0.2)
-        missing = sum(several.missing(site, number, ledger, credentials) for number in range(options.nodes))
-        for daemon in site.daemons:
-            processes.terminate(daemon)
-        site.await_log(simulators)
-        unpushed, foreign, twice = several.compare(site, ledger)
-        several.show(ledger.faults, site)
+        missing, unpushed, foreign, twice = several.conclude(site, ledger, credentials, simulators)
     takeovers += idle
     leased = leased.union(*(pushes for pushes, _ in takeovers))
     unexplained = len(twice - leased)
@@ -67,8 +62,7 @@ def run(options):
         f"(seed {options.seed}): {len(ledger.posted)} notifications acknowledged, {missing} of them missing, {unpushed} without their "
         f"push, {foreign} pushes with another id, {len(twice)} sent twice, {unexplained} of them not among the {len(leased)} that were leased by who was killed or paused; "
         f"{len(takeovers)} takeovers, {len(idle)} of them without other load, of {sum(len(pushes) for pushes, _ in takeovers)} pushes, the slowest {slowest:.1f} s after the death "
-        f"(at most {TAKEOVER:.0f}); the outbox was empty {emptied:.1f} s after the last post; {ledger.counts['fetched']} fetches, "
-        f"{len(ledger.faults)} wrong answers, {ledger.counts['lost']} connections lost, {ledger.counts['refused']} refused as busy"
+        f"(at most {TAKEOVER:.0f}); the outbox was empty {emptied:.1f} s after the last post; {several.tell(ledger)}"
     )
     if missing or unpushed or foreign or ledger.faults or unexplained or slowest > TAKEOVER:
         raise SystemExit(1)

@@ -9,8 +9,6 @@ from sealpost_e2e import environment
 
 environment.enter()
 
-import base64
-import concurrent.futures
 import functools
 import hashlib
 import hmac
@@ -18,14 +16,13 @@ import http.client
 import itertools
 import json
 import os
-import threading
 import time
 import warnings
 
 from joserfc import jws, jwt
 from joserfc.jwk import ECKey, OKPKey, RSAKey
 
-from sealpost_e2e import api, crew, receiver, rig, tls
+from sealpost_e2e import api, crew, processes, receiver, rig, tls
 
 AUDIENCE = "sealpost"
 PAUSE = 5  # Seconds between two readings of the keys, as the server has them.
@@ -91,7 +88,7 @@ def reply(body):
 
 def b64(data):
     data = data if isinstance(data, bytes) else json.dumps(data, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+    return api.base64url(data)
 
 
 def signed(header, claims, key, algorithm="ES256"):
@@ -107,35 +104,23 @@ def with_hmac(header, claims, secret):
 
 
 def forged(issuer):
-    """Name, token, and a word of the answer; `IssuerTokenTests` tests header and claims."""
+    """Name, token, and a word of the answer; `IssuerTokenTests` tests wrong headers (none, HS256, jwk and others) and claims."""
     claims, token, keys = issuer.claims, issuer.token, issuer.keys
     ec = keys["ES256"]
     ec_header = {"alg": "ES256", "kid": "ec", "typ": "JWT"}
     head, body, _ = token().split(".")
     stranger = ECKey.generate_key("P-256", {"kid": "ec"})
-    public = stranger.as_dict(private=False)
-    pem, der = keys["RS256"].as_pem(private=False), keys["RS256"].as_der(private=False)
-    jwks = json.dumps({"keys": [keys["RS256"].as_dict(private=False)]}).encode()
+    pem = keys["RS256"].as_pem(private=False)
     return [
         ("another key under the same kid", token(key=stranger), "signature"),
         ("another RSA key", token("RS256", key=RSAKey.generate_key(2048, {"kid": "rsa"})), "signature"),
-        ("none", f"{b64({'alg': 'none', 'kid': 'ec'})}.{body}.", "algorithm"),
-        ("no signature", f"{head}.{body}.", "signature"),
-        ("HMAC with the public key in PEM", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), pem), "algorithm"),
-        ("HMAC with the public key in DER", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), der), "algorithm"),
-        ("HMAC with the key set", with_hmac({"alg": "HS256", "kid": "rsa"}, claims(), jwks), "algorithm"),
         ("HMAC behind RS256", with_hmac({"alg": "RS256", "kid": "rsa"}, claims(), pem), "signature"),
-        ("ES256 by an RSA key's kid", signed({"alg": "ES256", "kid": "rsa"}, claims(), ec), "no such key"),
-        ("RS256 said, ES256 signed", signed({"alg": "RS256", "kid": "rsa"}, claims(), ec), "signature"),
         ("PS256 by the key for RS256", signed({"alg": "PS256", "kid": "rsa"}, claims(), keys["RS256"], "PS256"), "no such key"),
         ("PS256 said, RS256 signed", signed({"alg": "PS256", "kid": "pss"}, claims(), keys["PS256"], "RS256"), "signature"),
-        ("ES256K", signed({"alg": "ES256K", "kid": "ec"}, claims(), ec), "algorithm"),
         ("ES384 by the key for ES256", signed({"alg": "ES384", "kid": "ec"}, claims(), keys["ES384"], "ES384"), "no such key"),
         ("ES512 said, ES384 signed", signed({"alg": "ES512", "kid": "ec521"}, claims(), keys["ES384"], "ES384"), "signature"),
         ("RS512 said, RS256 signed", signed({"alg": "RS512", "kid": "rsa512"}, claims(), keys["RS512"], "RS256"), "signature"),
         ("a key for encryption", signed({"alg": "RS256", "kid": "enc"}, claims(), issuer.others[1], "RS256"), "no such key"),
-        ("jwk", signed({**ec_header, "jwk": public}, claims(), stranger), "jwk"),
-        ("x5c", signed({**ec_header, "x5c": [base64.b64encode(der).decode()]}, claims(), ec), "x5c"),
         ("a token in a token", signed(ec_header, json.dumps(token()).encode(), ec), "object"),
         ("encrypted", ".".join([b64({"alg": "dir", "enc": "A256GCM"}), "", "AAAA", "AAAA", "AAAA"]), "encrypted"),
         ("a deep claim", signed(ec_header, claims(x=json.loads("[" * 40 + "]" * 40)), ec), "levels"),
@@ -169,8 +154,7 @@ def refuse_all(site, issuer):
             raise SystemExit(f"a right token of {algorithm}: {answer}")
     rows = forged(issuer)
     # A token with an unknown key waits until the server has read the keys.
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda row: show(site.port, row[1]), rows))
+    answers = crew.together(lambda row: show(site.port, row[1]), rows, threads=16)
     faults = [
         f"{name}: {status} {code} {detail}" for (name, _, word), (status, code, detail) in zip(rows, answers)
         if (status, code) != (401, "invalid-token") or word not in detail
@@ -274,8 +258,7 @@ def run(options):
             "SEALPOST_SIGNIN_OIDC_USERS": "created", "SEALPOST_SIGNIN_OIDC_CAFILE": str(issuer.certificate),
         }
         daemon, _ = site.serve()
-        drain = threading.Thread(target=daemon.stderr.read, daemon=True)
-        drain.start()
+        processes.drain(daemon)
         expect("the first token", show(site.port, issuer.token()), 200)
         refuse_all(site, issuer)
         rotate(site, issuer, options.count)
@@ -284,7 +267,7 @@ def run(options):
             raise SystemExit(f"the daemon ended with {code}")
         issuer.is_down = True
         daemon, _ = site.serve()
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        processes.drain(daemon)
         expect("a start while the issuer is down", show(site.port, issuer.token()), 503, "issuer-unavailable")
         api.ask(site.connect(), "GET", "/readyz")
         issuer.is_down = False

@@ -105,7 +105,7 @@ def run(options):
         # Other users than root must pass through it.
         folder.chmod(0o755)
         try:
-            try_all(pathlib.Path(options.sealpost).resolve(), folder, options.control)
+            try_all(program, folder, options.control)
         except BaseException:
             # The killed namespace's processes must end before the removal of the folder.
             time.sleep(1)

@@ -10,7 +10,6 @@ request. The resumed proxy must not use a closed connection for a request that i
 import functools
 import http.client
 import os
-import pathlib
 import random
 import signal
 import sqlite3
@@ -82,10 +81,9 @@ def run(options):
 
 
 def freeze_proxy(site, kind):
-    proxy, port = site.proxy(kind)
+    proxy = site.proxy(kind, port := processes.free_port())
     # HAProxy's worker is a child of the started process, nginx is alone.
-    children = pathlib.Path(f"/proc/{proxy.pid}/task/{proxy.pid}/children").read_text().split()
-    worker = int(children[0]) if children else proxy.pid
+    worker = next(iter(processes.children(proxy.pid)), proxy.pid)
     daemon, _ = site.serve()
     client, other = (api.connect(port) for _ in range(2))
     id = api.post(client, "posted")
@@ -117,7 +115,7 @@ def waits_in_kernel(port):
 
 
 def restart(site, kind, count):
-    proxy, port = site.proxy(kind)
+    proxy = site.proxy(kind, port := processes.free_port())
     daemon, _ = site.serve()
     direct = site.connect()
     known = (api.post(direct, "known"), "known")

@@ -6,7 +6,6 @@ and queued pushes go out. The comparison must also find a changed row.
 """
 
 import secrets
-import subprocess
 import time
 
 from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
@@ -34,9 +33,7 @@ class Filled(outbox.Outbox):
         order = {"User": "anna", "Scopes": ["fetch", "register"]}
         self.token = "Bearer " + api.ask(connection, "POST", "/api/tokens", order, credentials=boss)["Token"]
         for name in ("anna", "anna", "alice"):
-            id = api.ask(connection, "POST", "/api/register", credentials=api.basic(name))
-            device = {"Platform": "apns", "Handle": secrets.token_hex(32), "Tags": ["news"]}
-            api.ask(connection, "PUT", f"/api/register/{id}", device, credentials=api.basic(name))
+            api.register(connection, api.basic(name), Platform="apns", Handle=secrets.token_hex(32), Tags=["news"])
         self.kept = api.post(connection, {"Payload": KEPT, "To": ["news"]}, credentials=boss)
         api.fetch(connection, self.kept)
         later = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 20 * 60))
@@ -100,12 +97,6 @@ class Filled(outbox.Outbox):
 
     # MARK: The upgraded database
 
-    def call(self, *arguments):
-        done = subprocess.run([self.sealpost, *arguments], cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=120)
-        if done.returncode:
-            raise SystemExit(f"sealpost {' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
-        return done.stdout
-
     def use(self, database):
         """Serves the database by a daemon."""
         daemon, _ = self.serve()
@@ -147,13 +138,13 @@ def upgrade_one(site, schema, database):
     tables = site.tables(database)
     before = site.rows(tables, database)
     site.environment["SEALPOST_DATABASE"] = site.cluster.url.replace(f"/{postgresql.NAME}?", f"/{database}?")
-    site.call("migrate", "--config", str(site.configuration))
+    site.call("migrate", "--config", site.configuration)
     changed = differences(before, site.rows(tables, database))
     if changed:
         raise SystemExit(f"the upgrade from {schema[-1][0]} has changed {changed}")
-    if "is intact and up to date" not in (found := site.call("doctor", "--config", str(site.configuration))):
+    if "is intact and up to date" not in (found := site.call("doctor", "--config", site.configuration)):
         raise SystemExit(f"migrated, but: {found}")
-    site.call("audit", "verify", "--config", str(site.configuration))
+    site.call("audit", "verify", "--config", site.configuration)
     # The comparison must find a changed value.
     site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
     if differences(before, site.rows(tables, database)) != ["recipient"]:

@@ -78,8 +78,7 @@ def run(options):
         daemon = site.start_blindly()
         processes.wait_until(lambda: api.status(site.connect(), "/readyz") == 200, 60, "the daemon", daemon)
         connection = site.connect()
-        id = api.ask(connection, "POST", "/api/register")
-        api.ask(connection, "PUT", f"/api/register/{id}", {"Platform": "apns", "Handle": "ab" * 32})
+        api.register(connection, Platform="apns", Handle="ab" * 32)
         known = api.post(connection, {"Payload": "known", "To": ["username:alice"]})
         script = site.folder / "load.lua"
         for number in range(20):

@@ -32,8 +32,7 @@ class Device(crew.Crew):
         self.site, self.chance = site, chance
         connection = api.connect(site.ports[0])
         self.name, self.credentials = name, api.sign_in(connection, name)
-        self.id = api.ask(connection, "POST", "/api/register", credentials=self.credentials)
-        api.ask(connection, "PUT", f"/api/register/{self.id}", {"Platform": "stream"}, self.credentials)
+        self.id = api.register(connection, self.credentials, Platform="stream")
         # When each notification arrived first, and how often it came.
         self.arrivals, self.counts, self.last = {}, collections.Counter(), None
         self.moves, self.opened = threading.Event(), 0
@@ -121,8 +120,7 @@ def run(options):
         names = [f"user{number}" for number in range(options.devices)]
         for name in names:
             site.add_user(name)
-        for number in range(options.nodes):
-            site.begin(number)
+        site.begin_all()
         devices = [Device(site, name, random.Random(f"{options.seed} {name}")) for name in names]
         alice = api.sign_in(api.connect(site.ports[0]), "alice")
         blinder = Blinder(cluster) if options.blind else None

@@ -29,14 +29,12 @@ def run(options):
         prosody = Prosody(site)
         distributors = [Distributor(prosody) for _ in range(2)]
         apps = [App(distributor) for distributor in distributors]
-        configuration = site.folder / "sealpost.yaml"
-        configuration.write_text(
+        site.configuration.write_text(
             'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowPrivateAddresses: true, '
             f'caFile: "{prosody.certificate}", allowedHosts: ["localhost:{prosody.port}"]}}\n'
         )
-        daemon = site.start_daemon("--config", configuration)
-        processes.wait_for_line(daemon, "serving")
-        threading.Thread(target=daemon.stderr.read, daemon=True).start()
+        daemon, _ = site.serve()
+        processes.drain(daemon)
         client = site.connect()
         devices = [app.register(client) for app in apps]
         send(client, apps, devices, ["fetched", "fetched"])
@@ -199,7 +197,7 @@ class App:
     def __init__(self, distributor):
         self.application, self.instance = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
         self.pushes, self.arrived = [], threading.Condition()
-        self.secret = encode(secrets.token_bytes(16))
+        self.secret = api.base64url(secrets.token_bytes(16))
         self.key = call("""
 from cryptography.hazmat.primitives import serialization as s
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -213,9 +211,7 @@ answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("
 
     def register(self, client):
         """Registers its device at the daemon. Returns the registration id."""
-        id = api.ask(client, "POST", "/api/register")
-        api.ask(client, "PUT", f"/api/register/{id}", {"Platform": "webpush", "Handle": self.handle})
-        return id
+        return api.register(client, Platform="webpush", Handle=self.handle)
 
     def receive(self, body):
         with self.arrived:
@@ -236,11 +232,7 @@ import http_ece
 key = load_pem_private_key(given["pem"].encode(), None)
 pad = lambda text: base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
 answer = http_ece.decrypt(pad(given["body"]), private_key=key, auth_secret=pad(given["secret"]), version="aes128gcm").decode()
-""", pem=self.key["pem"], secret=self.secret, body=encode(body))
-
-
-def encode(bytes):
-    return base64.urlsafe_b64encode(bytes).decode().rstrip("=")
+""", pem=self.key["pem"], secret=self.secret, body=api.base64url(body))
 
 
 def call(program, **given):

@@ -18,18 +18,15 @@ compares the page's and the worker's output with what was sent. It fails
 """
 
 import base64
+import collections
 import json
-import pathlib
 import re
 import shutil
 import socket
-import ssl
-import tempfile
 import threading
-import time
 
 from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
-from sealpost_e2e.programs.console import RULES, THEMES, Wrong
+from sealpost_e2e.screen import THEMES, Screen, Wrong
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
 SECRET = "a secret text"
@@ -82,13 +79,7 @@ class Front(listening.Listener):
 
     def read(self, secure):
         """A request's head, with the connection's end requested, and its body."""
-        data = b""
-        while b"\r\n\r\n" not in data:
-            piece = secure.recv(65536)
-            if not piece:
-                raise ValueError("no request")
-            data += piece
-        head, _, body = data.partition(b"\r\n\r\n")
+        head, _, body = listening.receive_until(secure, b"\r\n\r\n").partition(b"\r\n\r\n")
         lines = [line for line in head.split(b"\r\n") if not line.lower().startswith(b"connection:")]
         length = next((int(line.split(b":")[1]) for line in lines if line.lower().startswith(b"content-length:")), 0)
         while len(body) < length:
@@ -131,9 +122,7 @@ class Tunnel(Gate):
     """The operator's proxy, which leads to the replaced push service whatever name the server wants."""
 
     def serve(self, connection):
-        head = b""
-        while not head.endswith(b"\r\n\r\n"):
-            head += connection.recv(65536) or b"\r\n\r\n"
+        listening.receive_until(connection, b"\r\n\r\n")
         connection.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
         super().serve(connection)
 
@@ -147,8 +136,7 @@ class Site(rig.Rig):
         self.add_user("carl")
         self.chain = interferers.Chain(self)
         certificate, key = tls.make_certificate(self.folder, APPLE)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(certificate, key)
+        context = tls.serving(certificate, key)
         self.page = Front(context, self.copy_page())
         # The API on another origin, for pages of other origins.
         self.other = Front(context)
@@ -160,7 +148,6 @@ class Site(rig.Rig):
         # Replaces a browser's push service where a push must really arrive; it accepts every push.
         self.service = receiver.Receiver(certificate, key, lambda *_: b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n")
         service, tunnel = f"localhost:{self.service.port}", Tunnel(self.service.port)
-        self.configuration = self.folder / "sealpost.yaml"
         self.configuration.write_text(
             f'server: {{allowedOrigins: ["{self.origin}"]}}\nstream: {{heartbeat: 1}}\n'
             f'proxy: {{url: "http://127.0.0.1:{tunnel.port}", deviceHosts: true}}\n'
@@ -188,8 +175,7 @@ class Site(rig.Rig):
         return folder
 
     def serve(self):
-        self.daemon = self.start_daemon("--config", self.configuration)
-        processes.wait_for_line(self.daemon, "serving")
+        self.daemon, _ = super().serve()
         connection = self.connect()
         self.keys = [key["x"] for key in api.ask(connection, "GET", "/.well-known/sealpost-keys")["keys"]]
         self.signatures, self.token = {"keys": self.keys}, api.sign_in(connection, "alice").removeprefix("Bearer ")
@@ -225,18 +211,6 @@ class Site(rig.Rig):
         """Inserts proxies, beginning at the browser; the last one asks the daemon, or `upstream`."""
         self.chain.replace(files, how, upstream)
         self.set_upstream(("127.0.0.1", self.chain.port))
-
-    def post(self, order, **options):
-        connection = self.connect()
-        id = api.post(connection, order, **options)
-        connection.close()
-        return id
-
-    def ask(self, method, path, **options):
-        connection = self.connect()
-        answer = api.ask(connection, method, path, **options)
-        connection.close()
-        return answer
 
 
 # MARK: The browser
@@ -283,26 +257,18 @@ globalThis.opened = async base64 => {
 """
 
 
-class Visitor:
+class Visitor(Screen):
     """The sample page in a tab, in a size and a theme."""
 
     def __init__(self, browser, site, size="phone", theme="light", origin=None):
-        self.browser, self.site, self.size = browser, site, SIZES[size]
-        self.origin = origin or site.origin
-        self.registration = None
-        self.page = chromium.Page(browser)
+        self.site, self.origin, self.registration, self.errors = site, origin or site.origin, None, []
         browser.watchers.append(self.watch)
-        self.errors = []
-        for domain in ("Runtime", "Log", "ServiceWorker"):
-            self.page.call(f"{domain}.enable")
-        self.page.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
-        width, height = self.size
-        self.page.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
-        self.page.call("Emulation.setScrollbarsHidden", hidden=True)
-        self.page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+        super().__init__(browser, SIZES[size], "Runtime", "Log", "ServiceWorker", **{"color-scheme": theme})
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
+        self.call("Emulation.setScrollbarsHidden", hidden=True)
 
     def watch(self, session, method, parameters):
-        if session != self.page.session:
+        if session != getattr(self, "session", None):
             return
         if method == "ServiceWorker.workerRegistrationUpdated":
             for registration in parameters["registrations"]:
@@ -314,22 +280,10 @@ class Visitor:
             self.errors.append(json.dumps(parameters["args"])[:600])
 
     def open(self, path="/"):
-        self.page.navigate(self.origin + path)
+        self.navigate(self.origin + path)
 
-    def ask(self, script):
-        return self.page.evaluate(script)
-
-    def until(self, script, what, seconds=20):
-        """Waits until an expression on the page is true."""
-        deadline = time.monotonic() + seconds
-        while not (found := self.ask(script)):
-            if time.monotonic() > deadline:
-                raise Wrong(f"{what} did not come; the page says: {self.ask('document.body.innerText')!r}, {self.errors}")
-            time.sleep(0.05)
-        return found
-
-    def has(self, text, seconds=20):
-        self.until(f"document.body.innerText.includes({json.dumps(text)})", repr(text), seconds)
+    def shown_text(self):
+        return f"{self.ask('document.body.innerText')!r}, {self.errors}"
 
     def click(self, label):
         script = f"[...document.querySelectorAll('button')].find(button => button.checkVisibility() && button.textContent === {json.dumps(label)})"
@@ -344,7 +298,7 @@ class Visitor:
     def push(self, id, data=None):
         """Delivers a push to the worker, and waits for its notification. Returns its texts."""
         before, heard = self.shown(), self.ask("wordsHeard")
-        self.page.call(
+        self.call(
             "ServiceWorker.deliverPushMessage", origin=self.origin, registrationId=self.registration,
             data=json.dumps({"secureId": str(id)}) if data is None else data,
         )
@@ -367,23 +321,11 @@ class Visitor:
         self.ask("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.forEach(one => one.close()))")
         self.until("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.length === 0)", "an end of notifications")
 
-    def judge(self, what):
-        """Checks the drawn page by the rules. Returns the least contrast."""
-        found = self.ask(RULES)
-        if found["wrong"]:
-            raise Wrong(f"{what}: {found['wrong']}")
-        return found["least"]
-
-    def shoot(self, path):
-        self.ask("document.activeElement.blur(); scrollTo(0, 0)")
-        clip = {"x": 0, "y": 0, "width": self.size[0], "height": self.size[1], "scale": 1}
-        path.write_bytes(base64.b64decode(self.page.call("Page.captureScreenshot", format="png", clip=clip)["data"]))
-
     def close(self):
         if self.errors:
             raise Wrong(f"errors on the page: {self.errors}")
         self.browser.watchers.remove(self.watch)
-        self.page.close()
+        super().close()
 
 
 # MARK: Flows
@@ -523,7 +465,7 @@ def use_tabs(browser, site):
     for text in ("with a renewed token", "and by a killed worker"):
         if (found := visitor.push(site.post({"Payload": text})))["body"] != text:
             raise Wrong(f"a worker whose token has ended shows {found}")
-        visitor.page.call("ServiceWorker.stopAllWorkers")
+        visitor.call("ServiceWorker.stopAllWorkers")
     tabs = [browser.open(site.tabs + "/plain.html") for _ in range(TABS)]
     streams = site.page.asked.count("/api/stream")
     for tab in tabs:
@@ -726,7 +668,7 @@ def meet_proxies(visitor, site, own):
 
     The chains and their findings are those of the other clients.
     """
-    named, pushes = {}, 0
+    named = collections.Counter()
     for number, interferer in enumerate(interferers.ALL):
         what, text = interferer.name, interferer.payload
         # A long notification exists for its chain only, as most proxies do not change a long list.
@@ -747,21 +689,20 @@ def meet_proxies(visitor, site, own):
             result = trial(visitor, site, f"trial {number} {kind}", signatures, id, text=text)
             if not all(found in (due if isinstance(due, set) else {due}) for found, due in zip(result["found"], wanted)):
                 raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
-            for finding in result["found"]:
-                named[finding] = named.get(finding, 0) + 1
+            named.update(result["found"])
             # A client with the true content shows it with its date, whatever the proxy does.
             again = trial(visitor, site, keeper, signatures, id, text=text)
-            if kind == "signatures" and (text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES)):
-                raise Wrong(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
-            if kind == "signatures" and any(finding == "belief" for finding in again["found"] + result["found"]):
-                raise Wrong(f"{what}, {kind}: a wrong payload was accepted")
             if kind == "signatures":
-                pushes += push_through(visitor, site, id, wanted, what, text)
+                if text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES):
+                    raise Wrong(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
+                if "belief" in again["found"] + result["found"]:
+                    raise Wrong(f"{what}, {kind}: a wrong payload was accepted")
+                push_through(visitor, site, id, wanted, what, text)
             print(f"{kind:10}  {what:44}", *result["found"], flush=True)
             site.direct()
         if id != own:
             site.ask("DELETE", f"/api/notifications/{id}")
-    return named, pushes
+    return named
 
 
 def push_through(visitor, site, id, wanted, what, text):
@@ -772,7 +713,6 @@ def push_through(visitor, site, id, wanted, what, text):
     due = {text} if wanted[0] == interferers.TRUTH else {text, PLACEHOLDER} if wanted[0] == {"wrongEcho"} else {PLACEHOLDER}
     if found["body"] not in due or found["title"] != "Clinic":
         raise Wrong(f"{what}: the worker shows {found}")
-    return 1
 
 
 def cross_origins(visitor, site, id):
@@ -903,10 +843,10 @@ def sign_out(visitor, site):
         raise Wrong(f"signed out, the worker shows {found}")
 
 
-def search_profile(profile, site):
+def search_profile(profile):
     """Searches all databases of the browser, but for its shown notifications, for unencrypted secrets."""
     searched = 0
-    for path in pathlib.Path(profile).rglob("*"):
+    for path in profile.rglob("*"):
         if not path.is_file() or not {"IndexedDB", "Local Storage", "Session Storage", "CacheStorage"} & set(path.parts):
             continue
         content = path.read_bytes()
@@ -922,8 +862,8 @@ def search_profile(profile, site):
     return searched
 
 
-def look(browser, site, folder):
-    """Judges each state in each size and theme, with pictures. Returns the least contrast."""
+def look(browser, site):
+    """Judges each state in each size and theme. Returns the least contrast."""
     least, messages = 21, ("Your result is in. Please call us to talk it over.", "Tuesday, 24 November, 9:30, Dr Frank", "Your prescription is ready.")
     anna = {"credentials": api.basic("anna")}
     ids = [site.post({"Payload": text}, **anna) for text in messages]
@@ -933,54 +873,41 @@ def look(browser, site, folder):
             visitor = Visitor(browser, site, size, theme)
             visitor.open()
             visitor.has("Password")
-            states = {"sign-in": visitor.judge("sign in")}
+            visitor.judge("sign in")
             visitor.sign_in("anna")
             visitor.has("Turn on notifications")
             visitor.has("Up to date")
-            states["inbox"] = visitor.judge("inbox")
-            if folder:
-                visitor.shoot(folder / f"inbox-{size}-{theme}.png")
+            visitor.judge("inbox")
             site.page.isUp = False
             visitor.open()
             visitor.has("There is no connection.")
-            states["offline"] = visitor.judge("offline")
-            if folder:
-                visitor.shoot(folder / f"offline-{size}-{theme}.png")
+            visitor.judge("offline")
             site.page.isUp = True
             visitor.open()
             visitor.has("Up to date")
             site.interpose(["nginx-portal.conf"], "")
             visitor.click("Check now")
             visitor.has("This network wants something of you first.")
-            states["portal"] = visitor.judge("portal")
+            visitor.judge("portal")
             site.direct()
             visitor.click("Sign out")
             visitor.has("Password")
-            if folder:
-                visitor.shoot(folder / f"sign-in-{size}-{theme}.png")
             visitor.close()
-            least = min(least, *states.values())
+            least = min(least, visitor.least)
     return least
 
 
 # MARK: The run
 
 
-def add_options(parser):
-    parser.add_argument("--chromium", default="chromium", help="the browser (chromium)")
-    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the page into this folder")
-
-
 def run(options):
-    if options.screenshots:
-        options.screenshots.mkdir(parents=True, exist_ok=True)
-    with Site(options.sealpost) as site, tempfile.TemporaryDirectory(prefix="sealpost-browser-", ignore_cleanup_errors=True) as profile:
+    with Site(options.sealpost) as site:
         site.serve()
         try:
-            with chromium.Chromium(profile, options.chromium) as browser:
+            with chromium.Chromium() as browser:
                 for origin in (site.origin, site.first, site.shared, site.tabs):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
-                go_through(browser, site, profile, options)
+                go_through(browser, site)
         except Wrong as wrong:
             raise SystemExit(f"web-client: {wrong}") from None
         finally:
@@ -988,25 +915,25 @@ def run(options):
         processes.terminate(site.daemon)
 
 
-def go_through(browser, site, profile, options):
+def go_through(browser, site):
     launch_as_written(browser, site)
     visitor = Visitor(browser, site)
     id = first_launch(visitor, site)
     read_and_dismiss(visitor, site, id)
     read_once(visitor, site)
-    named, pushes = meet_proxies(visitor, site, id)
+    named = meet_proxies(visitor, site, id)
     cross_origins(visitor, site, id)
     try_store(visitor.ask)
     go_offline(visitor, site, id)
-    searched = search_profile(profile, site)
+    searched = search_profile(browser.profile)
     sign_out(visitor, site)
     visitor.close()
-    least = look(browser, site, options.screenshots)
+    least = look(browser, site)
     use_tabs(browser, site)
     use_calls(browser, site)
     use_changes(browser, site)
     attributed = share_a_browser(browser, site)
-    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; {pushes} pushes, none of them shown wrong")
+    print(f"behind {len(interferers.ALL)} chains of proxies, with pinned keys and without: {dict(sorted(named.items()))}; as many pushes, none of them shown wrong")
     print(f"offline, other origins and signing out as they should be; {searched} bytes of the browser's databases hold nothing unsealed")
     print(f"two accounts on one page and one subscription: {attributed} pushes, each shown and cached as its own account's")
     print(f"{len(SIZES) * len(THEMES)} sizes and themes judged, the least contrast {least:.2f}")
