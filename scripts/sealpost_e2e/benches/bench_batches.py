@@ -41,6 +41,10 @@ function request()
     return wrk.format(nil, nil, nil, '{"Notifications":[' .. table.concat(orders, ",") .. "]}")
 end
 """
+OPTIONS = {
+    "--rounds": (5, "rounds"), "--seconds": (5, "for each measurement"),
+    "--size": {"choices": growth.SIZES, "default": "10^5", "help": "number of stored notifications (10^5)"},
+}
 
 
 class Site(growth.Site):
@@ -74,12 +78,6 @@ class Site(growth.Site):
     def run(self, kind, connections, seconds):
         """Requests a second, and the 99th percentile in milliseconds."""
         return figures.read_load(processes.run(*self.command(kind, connections, seconds)))
-
-
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="for each measurement (5)")
-    parser.add_argument("--size", choices=growth.SIZES, default="10^5", help="number of stored notifications (10^5)")
 
 
 def run(options):

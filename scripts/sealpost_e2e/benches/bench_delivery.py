@@ -21,11 +21,10 @@ from sealpost_e2e.sink import STREAMS, Sink
 
 # Users outside the broadcast: one for each notification, as the server delays a device's next push.
 SINGLES = 100
-def add_options(parser):
-    parser.add_argument("peers", help="the folder with push-sink, push-libcurl and push-asynchttpclient")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--pushes", type=int, default=100_000, help="pushes of each program in a round (100000)")
-    parser.add_argument("--broadcast", type=int, default=1_000_000, help="devices of the broadcast (1000000); 0: none")
+OPTIONS = {
+    "peers": "the folder with push-sink, push-libcurl and push-asynchttpclient", "--rounds": (5, "rounds"),
+    "--pushes": (100_000, "pushes of each program in a round"), "--broadcast": (1_000_000, "devices of the broadcast; 0: none"),
+}
 
 
 def run(options):

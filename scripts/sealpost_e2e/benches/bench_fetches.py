@@ -52,6 +52,10 @@ http {{
     }}
 }}
 """
+OPTIONS = {
+    "peers": "the folder with sockethttp-hello and hummingbird-hello", "--rounds": (7, "rounds"),
+    "--seconds": (4, "for each measurement"),
+}
 
 
 @dataclasses.dataclass
@@ -126,12 +130,6 @@ def start_nginx(site):
     process = site.start(["/usr/sbin/nginx", "-p", site.folder, "-c", site.folder / "nginx.conf"], stderr=None)
     processes.wait_until(lambda: processes.listens(port), 30, "nginx", process)
     return port
-
-
-def add_options(parser):
-    parser.add_argument("peers", help="the folder with sockethttp-hello and hummingbird-hello")
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--seconds", type=int, default=4, help="for each measurement (4)")
 
 
 def run(options):

@@ -19,10 +19,7 @@ WARM = 300
 COUNT = 2000
 # More than the cache holds.
 NOTIFICATIONS = 200
-
-
-def add_options(parser):
-    parser.add_argument("--baseline", type=pathlib.Path, help="the executable of the version to compare with")
+OPTIONS = {"--baseline": {"type": pathlib.Path, "help": "the executable of the version to compare with"}}
 
 
 def run(options):

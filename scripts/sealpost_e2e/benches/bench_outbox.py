@@ -65,6 +65,10 @@ with gone as (
 insert into push_end (notification_id, device, user_id, lane, is_bulk, state, attempts, settled_at)
     select notification_id, device, user_id, lane, is_bulk, 'accepted', attempts, {later} from gone;
 """
+OPTIONS = {
+    "tools": "the folder of the bench's own program, postgresql-outbox", "--seconds": (600, "for both halves together"),
+    "--pushes": (200_000, "pushes of a cycle"), "--devices": (200_000, "devices that get them"),
+}
 
 
 def lookup(row):
@@ -158,13 +162,6 @@ class Cycles:
         if (left := self.cluster.query("select count(*) from bare_push")[0][0]) != "0":
             raise SystemExit(f"the prototype has left {left} pushes")
         return WORKERS * transactions / float(re.search(r"tps = ([\d.]+)", output)[1])
-
-
-def add_options(parser):
-    parser.add_argument("tools", help="the folder of the bench's own program, postgresql-outbox")
-    parser.add_argument("--seconds", type=int, default=600, help="for both halves together (600)")
-    parser.add_argument("--pushes", type=int, default=200_000, help="pushes of a cycle (200000)")
-    parser.add_argument("--devices", type=int, default=200_000, help="devices that get them (200000)")
 
 
 def run(options):

@@ -114,6 +114,10 @@ function request()
     return starts[user] .. os.time() .. "-" .. number .. "-" .. next .. ends[user]
 end
 """
+OPTIONS = {
+    "--rounds": (15, "rounds"), "--seconds": (2, "for each measurement"), "--socket": "reach the database by its unix socket",
+    "--fetchers": (256, "connections that fetch"), "--notifications": (100_000, "in the table"),
+}
 
 
 class Product(outbox.Outbox):
@@ -167,14 +171,6 @@ class Bench:
 
 def quoted(texts):
     return ", ".join(f'"{text}"' for text in texts)
-
-
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=int, default=2, help="for each measurement (2)")
-    parser.add_argument("--socket", action="store_true", help="reach the database by its unix socket")
-    parser.add_argument("--fetchers", type=int, default=256, help="connections that fetch (256)")
-    parser.add_argument("--notifications", type=int, default=100_000, help="in the table (100000)")
 
 
 def run(options):

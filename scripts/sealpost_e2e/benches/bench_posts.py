@@ -49,6 +49,7 @@ function request()
     return wrk.format(nil, nil, {Authorization = tokens[next]})
 end
 """
+OPTIONS = {"loop": "the executable sqlite-posts", "--rounds": (5, "rounds"), "--seconds": (5, "for each measurement")}
 
 
 class Product(rig.Rig):
@@ -99,12 +100,6 @@ class Loop:
         for file in self.folder.glob(f"{path.name}*"):
             file.unlink()
         return rate
-
-
-def add_options(parser):
-    parser.add_argument("loop", help="the executable sqlite-posts")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=int, default=5, help="for each measurement (5)")
 
 
 def run(options):

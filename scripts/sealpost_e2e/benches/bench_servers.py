@@ -19,6 +19,10 @@ CLIENTS = 8
 # Of a core, and in microseconds: a server that has used its share waits for the next period.
 SHARE, PERIOD = 0.4, 10_000
 GROUPS = pathlib.Path("/sys/fs/cgroup")
+OPTIONS = {
+    "--rounds": (9, "rounds"), "--users": (40, "users of a measurement"),
+    "--compete": "have the servers compete for the cores, without shares",
+}
 
 
 class Servers(several.Site):
@@ -74,12 +78,6 @@ class Servers(several.Site):
         if place not in connections:
             connections[place] = api.connect(self.ports[place])
         return connections[place]
-
-
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--users", type=int, default=40, help="users of a measurement (40)")
-    parser.add_argument("--compete", action="store_true", help="have the servers compete for the cores, without shares")
 
 
 def run(options):

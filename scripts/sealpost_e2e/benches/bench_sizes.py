@@ -33,6 +33,7 @@ TABLES = {
     "account": "an account", "token": "a session", "device": "a device", "device_tag": "a tag of a device", "device_push": "its last push",
     "notification": "a notification of 300 bytes", "recipient": "a recipient", "push": "a push that waits", "push_end": "a push that has ended",
 }
+OPTIONS = {"tools": "the folder of the bench's own program, postgresql-outbox", "--devices": (1_000_000, "devices")}
 
 
 class Sizes:
@@ -55,11 +56,6 @@ class Sizes:
             (old, rows), (size, count) = self.before.get(name, (0, 0)), now[name]
             if count - rows >= FEWEST:
                 print(f"{TABLES[name]}: {(size - old) / (count - rows):.0f} bytes (table {name}, {count - rows} rows)", flush=True)
-
-
-def add_options(parser):
-    parser.add_argument("tools", help="the folder of the bench's own program, postgresql-outbox")
-    parser.add_argument("--devices", type=int, default=1_000_000)
 
 
 def run(options):

@@ -35,11 +35,7 @@ update delivery set state = case {cases} else state end, attempts = 1,
     settled_at = case when device % 1000 < {last} then ?2 end, due_at = case when device % 1000 < {last} then null else due_at end
 where notification_id = ?1
 """
-
-
-def add_options(parser):
-    parser.add_argument("--devices", type=int, default=1_000_000)
-    parser.add_argument("--notifications", type=int, default=100_000)
+OPTIONS = {"--devices": (1_000_000, "devices"), "--notifications": (100_000, "notifications")}
 
 
 def run(options):

@@ -42,6 +42,7 @@ insert into delivery (notification_id, device, user_id, lane, is_bulk, state, du
 insert into tally (lane, state, count) values ('apns', 'enqueued', :notifications),
     ('apns', 'accepted', :notifications - :queued);
 """
+OPTIONS = {"--rounds": (7, "rounds"), "--sizes": {"nargs": "+", "default": list(SIZES), "choices": list(SIZES)}}
 
 
 class Site(outbox.Outbox):
@@ -280,11 +281,6 @@ def collapse(site, count=100_000):
     last = cost()
     print(f"{done + 2000} posts with one collapse key: the last thousand {last / first:.2f} of the first (at most {COLLAPSE_RATIO})")
     return last / first
-
-
-def add_options(parser):
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--sizes", nargs="+", default=list(SIZES), choices=list(SIZES))
 
 
 def run(options):

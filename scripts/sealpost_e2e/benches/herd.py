@@ -28,11 +28,7 @@ RATIO, SLOWEST, LATEST, MEMORY = 0.9, 0.050, 10, 256
 # Phones of a turn.
 AT_ONCE = 20_000
 DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
-
-
-def add_options(parser):
-    parser.add_argument("peers", help="the folder with push-sink and herd-fetch")
-    parser.add_argument("--phones", type=int, default=100_000)
+OPTIONS = {"peers": "the folder with push-sink and herd-fetch", "--phones": (100_000, "phones")}
 
 
 def run(options):

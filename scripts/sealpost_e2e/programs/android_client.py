@@ -20,6 +20,7 @@ from sealpost_e2e import api, interferers, processes, rig, tls
 from sealpost_e2e.rig import ROOT
 
 ACCEPT = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
+OPTIONS = {"--only": {"help": "proxies whose name contains this"}}
 
 
 class Phone:
@@ -297,10 +298,6 @@ def read_once(phone, truth, client, keys):
     phone.ask(client, "taken", keys, id=id)
     if phone.ask(client, "preview", keys, id=id)["value"] is not None:
         raise SystemExit("it was taken, and is still shown")
-
-
-def add_options(parser):
-    parser.add_argument("--only", help="proxies whose name contains this")
 
 
 def run(options):

@@ -31,6 +31,7 @@ SIGNED = (
     'Accept-Signature: sig=("@status" "content-digest" "mytoken";req)\r\n\r\n'
 )
 LIST = "GET /api/notifications?limit=200 HTTP/1.1\r\nHost: h\r\nAccept-Encoding: gzip\r\nAuthorization: {}\r\n\r\n"
+OPTIONS = {"--seconds": (20, "for each measurement")}
 
 
 class Site(rig.Rig):
@@ -218,10 +219,6 @@ def busy(sealpost, has_tls, seconds):
         flush=True,
     )
     return (p99 <= P99 and max(longest, slowest) <= LONGEST and not failures and refused <= REFUSED and ended <= GRACE and code == 0)
-
-
-def add_options(parser):
-    parser.add_argument("--seconds", type=int, default=20, help="for each measurement (20)")
 
 
 def run(options):

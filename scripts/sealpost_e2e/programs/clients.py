@@ -9,6 +9,7 @@ import re
 from sealpost_e2e import api, processes, rig
 
 TEXT = "Your test result is in."
+OPTIONS = {"--quick": "without wrk and h2load"}
 
 
 def http_client(port):
@@ -78,10 +79,6 @@ def run_load(port, path, *command):
 def expect(found, wanted):
     if found != wanted:
         raise SystemExit(f"expected {wanted!r}, found {found!r}")
-
-
-def add_options(parser):
-    parser.add_argument("--quick", action="store_true", help="without wrk and h2load")
 
 
 def run(options):

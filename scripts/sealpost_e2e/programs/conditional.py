@@ -25,10 +25,7 @@ from sealpost_e2e import api, listening, processes, rig
 
 MAX_AGE = 3
 LISTS = ("/api/notifications", "/api/notifications?unread=true&limit=50")
-
-
-def add_options(parser):
-    parser.add_argument("--quick", action="store_true", help="without lists for a client that needs pauses")
+OPTIONS = {"--quick": "without lists for a client that needs pauses"}
 
 
 class Wire(listening.WebServer):

@@ -31,12 +31,10 @@ FAULTS = [
     "every 110017: cut",
 ]
 WITH_ANSWER = {"goaway", "bad-json"}
-
-
-def add_options(parser):
-    parser.add_argument("--pushes", type=int, default=1_000_000, help="pushes in total (1000000)")
-    parser.add_argument("--seconds", type=int, default=3600, help="timeout (3600)")
-    parser.add_argument("--control", action="store_true", help="lose one push: the program must then fail")
+OPTIONS = {
+    "--pushes": (1_000_000, "pushes in total"), "--seconds": (3600, "timeout"),
+    "--control": "lose one push: the program must then fail",
+}
 
 
 def run(options):

@@ -59,6 +59,9 @@ FOCUS = r"""(() => {
         inView: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
         place: [...document.querySelectorAll('*')].indexOf(element)};
 })()"""
+OPTIONS = {
+    "--screenshots": {"metavar": "FOLDER", "type": pathlib.Path, "help": "write pictures of the console into this folder"},
+}
 
 
 # MARK: The site
@@ -616,10 +619,6 @@ def sign_out(operator, site):
 
 
 # MARK: The run
-
-
-def add_options(parser):
-    parser.add_argument("--screenshots", metavar="FOLDER", type=pathlib.Path, help="write pictures of the console into this folder")
 
 
 def run(options):

@@ -11,12 +11,10 @@ import time
 from sealpost_e2e import api, outbox, processes, sealing
 
 RATE = 2500
-
-
-def add_options(parser):
-    parser.add_argument("--devices", type=int, default=100_000)
-    parser.add_argument("--count", type=int, default=200, help="kills (200)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="of the random instants")
+OPTIONS = {
+    "--devices": (100_000, "devices"), "--count": (200, "kills"),
+    "--seed": (random.randrange(1 << 32), "of the random instants"),
+}
 
 
 def run(options):

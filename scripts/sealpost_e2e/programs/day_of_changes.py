@@ -19,10 +19,7 @@ TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
 DEVICE = {"Platform": "stream", "Tags": TAGS}
 DEFAULTS = (rig.ROOT / "config/sealpost.yaml").read_text()
 CHANGES = int(re.search(r"^quotas:\n  device: {.*changes: (\d+)}", DEFAULTS, re.M)[1]) * 9 // 8
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=2000, help="changes of each kind (2000)")
+OPTIONS = {"--count": (2000, "changes of each kind")}
 
 
 class Account:

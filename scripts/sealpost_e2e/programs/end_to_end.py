@@ -29,10 +29,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
 from sealpost import Client, Notification, end_to_end, user  # noqa: E402
 
 WORD = canaries.LETTERS
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=10_000, help="the number of payloads")
+OPTIONS = {"--count": (10_000, "the number of payloads")}
 
 
 def run(options):

@@ -18,10 +18,7 @@ from sealpost_e2e import api, processes, rig
 LEAST = 0.01
 KNOWN = ["alice", "bobby", "carol"]
 UNKNOWN = ["alina", "bella", "cindy"]
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=500, help="requests of either kind (500)")
+OPTIONS = {"--count": (500, "requests of either kind")}
 
 
 def run(options):

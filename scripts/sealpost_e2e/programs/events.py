@@ -21,14 +21,11 @@ CANARY = "canary-7f3a"
 # Some pushes fail, and some devices are retired meanwhile.
 FAULTS = ["every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}", "every 9001: status 410 body {\"reason\":\"Unregistered\"}"]
 REFUSED, CUT = 40, 61
-
-
-def add_options(parser):
-    parser.add_argument("--pushes", type=int, default=1_000_000, help="pushes in total (1000000)")
-    parser.add_argument("--kills", type=int, default=20, help="kills of the daemon (20)")
-    parser.add_argument("--seconds", type=int, default=3600, help="timeout (3600)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--control", action="store_true", help="forget one event: the program must then fail")
+OPTIONS = {
+    "--pushes": (1_000_000, "pushes in total"), "--kills": (20, "kills of the daemon"), "--seconds": (3600, "timeout"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"),
+    "--control": "forget one event: the program must then fail",
+}
 
 
 def run(options):

@@ -19,15 +19,12 @@ from sealpost_e2e import patroni, processes, several
 LIMIT = patroni.TTL + 8.0
 # Pushes within these seconds of a failover may have been leased.
 MARGIN = 15.0
-
-
-def add_options(parser):
-    parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--kills", type=int, default=3, help="kills of the primary (3)")
-    parser.add_argument("--freezes", type=int, default=3, help="freezes of the primary, each until the failover (3)")
-    parser.add_argument("--clients", type=int, default=8, help="clients that post, and as many that fetch (8)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--lossy", action="store_true", help="the control: must fail")
+OPTIONS = {
+    "--nodes": (3, "daemons"), "--kills": (3, "kills of the primary"),
+    "--freezes": (3, "freezes of the primary, each until the failover"),
+    "--clients": (8, "clients that post, and as many that fetch"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"), "--lossy": "the control: must fail",
+}
 
 
 def run(options):

@@ -19,10 +19,7 @@ from sealpost_e2e.screen import Wrong
 
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({title, body}) => `${title}: ${body}`))"
 CREATED, GONE = (b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status for status in (b"201 Created", b"410 Gone"))
-
-
-def add_options(parser):
-    parser.add_argument("--firefox", default="firefox-esr", help="the browser (firefox-esr)")
+OPTIONS = {"--firefox": ("firefox-esr", "the browser")}
 
 
 def run(options):

@@ -31,14 +31,12 @@ QUIET = 6
 EVERY = 12
 # The least seconds of a window, and the timeout of a move.
 SHORTEST, LONGEST = 3, 90
-
-
-def add_options(parser):
-    parser.add_argument("--inside", action="store_true", help="run inside the private network")
-    parser.add_argument("--only", default="", help="moves by their names, separated by commas; `list` prints them")
-    parser.add_argument("--crowd", type=int, default=CROWD, help="devices of the broadcasts (%(default)s)")
-    parser.add_argument("--tries", type=int, default=3, help="tries of a move with a late push (%(default)s)")
-    parser.add_argument("--write-table", type=pathlib.Path, help="docs/evidence/insiders.md, whose table is replaced")
+OPTIONS = {
+    "--inside": "run inside the private network",
+    "--only": ("", "moves by their names, separated by commas; `list` prints them"),
+    "--crowd": (CROWD, "devices of the broadcasts"), "--tries": (3, "tries of a move with a late push"),
+    "--write-table": {"type": pathlib.Path, "help": "docs/evidence/insiders.md, whose table is replaced"},
+}
 
 
 def run(options):

@@ -33,6 +33,10 @@ PAGE = """(async () => {
     (async () => { for await (const {id} of push.events()) console.debug(id); })();
 })()"""
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({data}) => data.id))"
+OPTIONS = {
+    "--client": {"default": rig.ROOT / ".build/debug/ClientProgram", "help": "the phone's app (.build/debug/ClientProgram)"},
+    "--control": "without looks: the program must then fail", "--postgresql": "the third part alone, on PostgreSQL",
+}
 
 
 class Site(web_client.Site, outbox.Outbox):
@@ -221,12 +225,6 @@ def post_beside_storm(site):
     least = min((later - earlier for each in arrivals for earlier, later in itertools.pairwise(each)), default=0)
     text = f"{sum(map(len, arrivals))} looks of {len(arrivals)} devices, at least {least:.1f} s between two of one"
     yield figures.report(all(arrivals) and least > INTERVAL - 1, text)
-
-
-def add_options(parser):
-    parser.add_argument("--client", default=rig.ROOT / ".build/debug/ClientProgram", help="the phone's app (.build/debug/ClientProgram)")
-    parser.add_argument("--control", action="store_true", help="without looks: the program must then fail")
-    parser.add_argument("--postgresql", action="store_true", help="the third part alone, on PostgreSQL")
 
 
 def run(options):

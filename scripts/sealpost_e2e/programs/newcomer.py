@@ -36,10 +36,7 @@ SIGN_IN = """(async () => {
     await until(() => document.title.startsWith('Overview'));
     return document.body.innerText;
 })()"""
-
-
-def add_options(parser):
-    parser.add_argument("--only", choices=("source", "package"), help="only one of the two ways")
+OPTIONS = {"--only": {"choices": ("source", "package"), "help": "only one of the two ways"}}
 
 
 def run(options):

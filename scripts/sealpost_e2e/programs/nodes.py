@@ -19,16 +19,12 @@ from sealpost_e2e import api, postgresql, processes, several
 TAKEOVER = 7.0
 # Seconds that a daemon runs before it takes over.
 WARM_UP = 5.0
-
-
-def add_options(parser):
-    parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--kills", type=int, default=60)
-    parser.add_argument("--pauses", type=int, default=6, help="pauses of 1 to 30 s (6)")
-    parser.add_argument("--takeovers", type=int, default=3, help="measured takeovers under load, and as many without (3)")
-    parser.add_argument("--clients", type=int, default=16, help="clients that post, and as many that fetch (16)")
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--forget", action="store_true", help="the control: must fail")
+OPTIONS = {
+    "--nodes": (3, "daemons"), "--kills": (60, "kills"), "--pauses": (6, "pauses of 1 to 30 s"),
+    "--takeovers": (3, "measured takeovers under load, and as many without"),
+    "--clients": (16, "clients that post, and as many that fetch"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"), "--forget": "the control: must fail",
+}
 
 
 def run(options):

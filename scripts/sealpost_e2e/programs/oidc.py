@@ -30,6 +30,7 @@ CLIENTS = 6
 addresses = itertools.count(1)
 # RFC 9864 has a new name for EdDSA, which issuers hardly use yet.
 warnings.filterwarnings("ignore", message="EdDSA is deprecated")
+OPTIONS = {"--count": (8, "changes of the key")}
 
 
 class Issuer:
@@ -244,10 +245,6 @@ def expect(what, answer, status, code=""):
     print(f"{what}: {answer[0]} {answer[1]}".rstrip())
     if answer[:2] != (status, code):
         raise SystemExit(f"expected {status} {code}: {answer}")
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=8, help="changes of the key (8)")
 
 
 def run(options):

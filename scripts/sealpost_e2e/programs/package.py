@@ -28,6 +28,7 @@ CONFIGURATION = "/etc/sealpost/sealpost.yaml"
 PAYLOAD = "Your test result is in."
 # Replaces systemctl where the upgrade believes that systemd runs, and records its arguments.
 SYSTEMCTL = '#!/bin/sh\necho "$*" >>/systemctl.log\n'
+OPTIONS = {"--control": "lose the keyring in the upgrade: the program must then fail"}
 
 
 class Root:
@@ -91,10 +92,6 @@ class Root:
         if self.daemon and self.daemon.poll() is None:
             self.daemon.kill()
             self.daemon.wait()
-
-
-def add_options(parser):
-    parser.add_argument("--control", action="store_true", help="lose the keyring in the upgrade: the program must then fail")
 
 
 def run(options):

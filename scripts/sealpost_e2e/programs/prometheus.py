@@ -15,11 +15,10 @@ from sealpost_e2e import processes
 from sealpost_e2e.alerts import cluster, delivery, server, storage, watch
 
 TROUBLE = {"server": server, "delivery": delivery, "cluster": cluster, "storage": storage}
-
-
-def add_options(parser):
-    parser.add_argument("--blind", action="store_true", help="the control: must fail")
-    parser.add_argument("--only", choices=TROUBLE, action="append", help="only this kind of fault; may be repeated")
+OPTIONS = {
+    "--blind": "the control: must fail",
+    "--only": {"choices": TROUBLE, "action": "append", "help": "only this kind of fault; may be repeated"},
+}
 
 
 def run(options):

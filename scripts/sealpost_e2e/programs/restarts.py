@@ -20,6 +20,7 @@ import time
 from sealpost_e2e import api, crew, processes, rig
 
 FETCHERS, POSTERS = 6, 4
+OPTIONS = {"--count": (1000, "restarts"), "--proxy": {"choices": ["nginx", "haproxy", "varnish", "squid"], "default": "nginx"}}
 
 
 class Load(crew.Crew):
@@ -66,11 +67,6 @@ class Load(crew.Crew):
             time.sleep(0.001)
         if self.answered < enough:
             self.failures.append("no answers within a minute")
-
-
-def add_options(parser):
-    parser.add_argument("--count", type=int, default=1000, help="restarts (1000)")
-    parser.add_argument("--proxy", choices=["nginx", "haproxy", "varnish", "squid"], default="nginx")
 
 
 def run(options):

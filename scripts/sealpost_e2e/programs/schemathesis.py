@@ -22,6 +22,11 @@ TOOL = rig.ROOT / ".venv-e2e/bin/schemathesis"
 USERS = {name: "admin" for name in ("root", "amy", "zoe", "carol", "registrar", "tester", "listener", "nobody")} | {"victim": "device"}
 # The longest first, so that both daemons end at the same time.
 LONGEST = ["addUser", "changeUser", "changeOwnPassword", "sendNotification", "register", "listNotifications", "getNotification"]
+OPTIONS = {
+    "--max-examples": (5000, "cases of each operation"), "--chains": (50, "runs along the links, each with its own seed"),
+    "--seed": (1, "seed of all random choices"),
+    "--operations": {"nargs": "*", "metavar": "ID", "help": "only these, and the chains"},
+}
 
 
 class Site(outbox.Outbox):
@@ -89,13 +94,6 @@ class Runs:
             if ended.returncode != 0 or not count or "errored" in cases[2]:
                 self.failed.append(name)
                 print(ended.stdout[-20_000:], ended.stderr[-2000:], flush=True)
-
-
-def add_options(parser):
-    parser.add_argument("--max-examples", type=int, default=5000, help="cases of each operation: %(default)s")
-    parser.add_argument("--chains", type=int, default=50, help="runs along the links, each with its own seed: %(default)s")
-    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices: %(default)s")
-    parser.add_argument("--operations", nargs="*", metavar="ID", help="only these, and the chains")
 
 
 def run(options):

@@ -25,6 +25,7 @@ DEFENCES = {
     "SERVER_LIMITS_WRITETIMEOUT": 600,
     "SERVER_LIMITS_IDLETIMEOUT": 600,
 }
+OPTIONS = {"--seconds": (4, "for each measurement")}
 
 
 def slow_clients(sealpost, seconds):
@@ -111,10 +112,6 @@ def connections(port):
 def waiting(port):
     """The number of them with unread output."""
     return sum(1 for state, to_send, _ in processes.sockets(port) if state == ESTABLISHED and to_send)
-
-
-def add_options(parser):
-    parser.add_argument("--seconds", type=int, default=4, help="for each measurement (4)")
 
 
 def run(options):

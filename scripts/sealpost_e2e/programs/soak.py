@@ -40,6 +40,7 @@ function request()
     return wrk.format("GET", "/api/notifications/%d", fields)
 end
 """
+OPTIONS = {"--minutes": (15.0, "minutes of load")}
 
 
 class Sample(typing.NamedTuple):
@@ -64,10 +65,6 @@ class Sample(typing.NamedTuple):
             f"file {self.file / (1 << 20):.1f} MiB, {self.free * PAGE / (1 << 20):.1f} MiB of it free; "
             f"{self.notifications} notifications, {self.entries} entries of the audit"
         )
-
-
-def add_options(parser):
-    parser.add_argument("--minutes", type=float, default=15)
 
 
 def run(options):

@@ -40,10 +40,7 @@ NAMES = (
 )
 # Longer than libcurl caches an answer, a minute, whatever its TTL.
 TIMEOUT = 200
-
-
-def add_options(parser):
-    parser.add_argument("--inside", action="store_true", help="run inside the private network")
+OPTIONS = {"--inside": "run inside the private network"}
 
 
 def run(options):

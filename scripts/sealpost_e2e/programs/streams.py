@@ -23,6 +23,12 @@ from sealpost_e2e import api, crew, figures, postgresql, several
 EVENT = re.compile(rb"id: (\d+)\ndata: ")
 # Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
 LATEST = 30
+OPTIONS = {
+    "--nodes": (3, "daemons"), "--devices": (100, "devices"), "--posters": (8, "posters"),
+    "--pace": (0.05, "seconds between two posts of a poster"),
+    "--steady": (20.0, "seconds before the first kill or reconnection"), "--kills": (20, "kills"),
+    "--seed": (random.randrange(1 << 32), "seed of the random instants"), "--blind": "the control: must fail",
+}
 
 
 class Device(crew.Crew):
@@ -100,17 +106,6 @@ class Posters(crew.Crew):
             except (OSError, http.client.HTTPException) as error:
                 connections.pop(port).close()
                 self.lost["refused" if isinstance(error, api.UnexpectedAnswer) else "lost"] += 1
-
-
-def add_options(parser):
-    parser.add_argument("--nodes", type=int, default=3)
-    parser.add_argument("--devices", type=int, default=100)
-    parser.add_argument("--posters", type=int, default=8)
-    parser.add_argument("--pace", type=float, default=0.05, help="seconds between two posts of a poster (0.05)")
-    parser.add_argument("--steady", type=float, default=20, help="seconds before the first kill or reconnection (20)")
-    parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=random.randrange(1 << 32), help="seed of the random instants")
-    parser.add_argument("--blind", action="store_true", help="the control: must fail")
 
 
 def run(options):
