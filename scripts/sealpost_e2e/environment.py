@@ -4,6 +4,8 @@ import os
 import pathlib
 import sys
 
+from sealpost_e2e import require
+
 ENVIRONMENT = pathlib.Path(__file__).resolve().parents[2] / ".venv-e2e"
 
 
@@ -12,6 +14,5 @@ def enter():
     if pathlib.Path(sys.prefix) == ENVIRONMENT:
         return
     python = ENVIRONMENT / "bin/python"
-    if not python.exists():
-        raise SystemExit("make e2e-packages has not been run")
+    require(python.exists(), "make e2e-packages has not been run")
     os.execv(python, [python, *sys.argv])

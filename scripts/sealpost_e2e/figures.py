@@ -3,7 +3,7 @@
 import re
 import statistics
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, processes, require
 
 
 def percentile(values, part=99):
@@ -54,8 +54,7 @@ def steady_load(*load):
 
 def read_load(output):
     """Parses wrk's output: requests a second, and the 99th percentile in milliseconds."""
-    if "Non-2xx" in output or "Socket errors" in output:
-        raise SystemExit(output)
+    require("Non-2xx" not in output and "Socket errors" not in output, output)
     number, unit = re.search(r"99%\s+([\d.]+)(us|ms|s)", output).groups()
     return (float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), float(number) * {"us": 0.001, "ms": 1, "s": 1000}[unit])
 

@@ -11,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 
-from sealpost_e2e import postgresql, processes, rig
+from sealpost_e2e import postgresql, processes, require, rig
 
 # From `make e2e-packages`: Debian 12's Patroni 3.0.2 loses acknowledged commits when a frozen primary thaws.
 PROGRAM = rig.ROOT / ".venv-failover/bin/patroni"
@@ -39,8 +39,7 @@ class Patroni:
     """
 
     def __init__(self, is_safe=True):
-        if not PROGRAM.exists():
-            raise SystemExit("make e2e-packages has not been run")
+        require(PROGRAM.exists(), "make e2e-packages has not been run")
         self.is_safe = is_safe
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-patroni-")
         self.folder = pathlib.Path(self.holder.name)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 
-from sealpost_e2e import processes
+from sealpost_e2e import processes, require
 
 NAME = "sealpost"
 
@@ -152,8 +152,7 @@ def find(name):
     """The path of one of PostgreSQL's programs, in its newest version."""
     found = sorted(pathlib.Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     path = str(found[-1]) if found else shutil.which(name)
-    if not path:
-        raise SystemExit(f"{name} is missing: install Debian's package postgresql-15")
+    require(path, f"{name} is missing: install Debian's package postgresql-15")
     return path
 
 

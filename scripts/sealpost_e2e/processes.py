@@ -12,6 +12,8 @@ import tempfile
 import threading
 import time
 
+from sealpost_e2e import require
+
 
 def begin_as_root(*options):
     """Restarts the program by `sudo` with these options unless it is root. SIGTERM still cleans up."""
@@ -53,10 +55,8 @@ def wait_until(condition, seconds, what, process=None, pause=0.02):
     """Waits until a condition holds; ends the program at a timeout or at the end of `process`."""
     deadline = time.monotonic() + seconds
     while not condition():
-        if process and process.poll() is not None:
-            raise SystemExit(f"the daemon ended with {process.returncode} before {what}")
-        if time.monotonic() > deadline:
-            raise SystemExit(f"{what} did not come within {seconds} s")
+        require(not process or process.poll() is None, f"the daemon ended with {process.returncode} before {what}")
+        require(time.monotonic() <= deadline, f"{what} did not come within {seconds} s")
         time.sleep(pause)
 
 

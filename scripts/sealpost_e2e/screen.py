@@ -3,7 +3,7 @@
 import json
 import time
 
-from sealpost_e2e import chromium
+from sealpost_e2e import chromium, require
 
 THEMES = ("light", "dark")
 # The faults of the drawn page, as a list of sentences.
@@ -70,10 +70,6 @@ RULES = r"""(() => {
 })()"""
 
 
-class Wrong(Exception):
-    """The page has a fault."""
-
-
 class Screen(chromium.Page):
     """A page of this size, in pixels, with these features of the media and domains of the protocol."""
 
@@ -93,7 +89,7 @@ class Screen(chromium.Page):
         deadline = time.monotonic() + seconds
         while not (found := self.ask(script)):
             if time.monotonic() > deadline:
-                raise Wrong(f"{what} did not come; the page has: {self.shown_text()[:1500]}")
+                raise SystemExit(f"{what} did not come; the page has: {self.shown_text()[:1500]}")
             time.sleep(0.03)
         return found
 
@@ -104,5 +100,4 @@ class Screen(chromium.Page):
         """Checks the drawn page by the rules."""
         found = self.ask(RULES)
         self.least, self.judged = min(self.least, found["least"]), self.judged + 1
-        if found["wrong"]:
-            raise Wrong(f"{what}: {'; '.join(found['wrong'][:8])}")
+        require(not found["wrong"], f"{what}: {'; '.join(found['wrong'][:8])}")

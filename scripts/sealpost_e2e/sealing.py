@@ -7,6 +7,8 @@ import hmac
 import os
 import struct
 
+from sealpost_e2e import require
+
 # The columns, as `SealedPlace` numbers them.
 PAYLOAD, NAME, HANDLE, TAGS, SECRET = 1, 2, 3, 4, 6
 GET_TAG, SET_TAG = 0x10, 0x11
@@ -74,5 +76,4 @@ class Sealing(DataKey):
 
 
 def check(result):
-    if result != 1:
-        raise SystemExit("an encrypted value cannot be decrypted")
+    require(result == 1, "an encrypted value cannot be decrypted")

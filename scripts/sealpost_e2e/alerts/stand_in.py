@@ -2,7 +2,7 @@
 
 import re
 
-from sealpost_e2e import api, listening, processes
+from sealpost_e2e import api, listening, processes, require
 
 
 class StandIn(listening.WebServer):
@@ -30,8 +30,7 @@ class StandIn(listening.WebServer):
         """The metrics with the changed values; ends the program if the daemon lacks such a metric."""
         for name, value in self.values.items():
             text, count = re.subn(rf"(?m)^({name}(?:{{.*}})?) .*$", rf"\g<1> {value}", text)
-            if not count:
-                raise SystemExit(f"the daemon has no {name}")
+            require(count, f"the daemon has no {name}")
         return text
 
 

@@ -6,7 +6,7 @@ import os
 import sqlite3
 import threading
 
-from sealpost_e2e import api, crew, outbox, processes
+from sealpost_e2e import api, crew, outbox, processes, require
 from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
@@ -35,8 +35,7 @@ def run(options, left_out):
 def enter_namespace():
     """Hides the mounts from other programs; they end with this program."""
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.unshare(CLONE_NEWNS):
-        raise SystemExit(f"a mount namespace: {os.strerror(ctypes.get_errno())}")
+    require(not libc.unshare(CLONE_NEWNS), f"a mount namespace: {os.strerror(ctypes.get_errno())}")
     processes.run("mount", "--make-rprivate", "/")
 
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import urllib.parse
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 CONFIG = rig.ROOT / "config"
 # The factor that shortens all durations and ages of the rules, and the longest duration in seconds.
@@ -73,8 +73,7 @@ class Watch:
             ("/etc/prometheus/sealpost.token", f"{self.folder}/sealpost.token"),
             ('["push.example.com:443"]', json.dumps(targets)),
         ):
-            if old not in text:
-                raise SystemExit(f"config/prometheus.yml has no {old}")
+            require(old in text, f"config/prometheus.yml has no {old}")
             text = text.replace(old, new)
         self.configuration.write_text(text)
         if self.process:
@@ -89,8 +88,7 @@ class Watch:
         connection.request("GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}")
         answer = json.loads(connection.getresponse().read())
         connection.close()
-        if answer["status"] != "success":
-            raise SystemExit(f"Prometheus: {path} {parameters}: {answer}")
+        require(answer["status"] == "success", f"Prometheus: {path} {parameters}: {answer}")
         return answer["data"]
 
     def value(self, expression):
@@ -122,8 +120,7 @@ class Watch:
         processes.wait_until(has_fired, TIMEOUT, f"the alert {name}", self.process, pause=0.1)
         texts = str(found[0]["annotations"])
         # Marks of a template that failed or names a missing label.
-        if any(fault in texts for fault in ("{{", "<no value>", "<error")):
-            raise SystemExit(f"{name} is told as {texts}")
+        require(not any(fault in texts for fault in ("{{", "<no value>", "<error")), f"{name} is told as {texts}")
 
     def await_clear(self, *names, meanwhile=lambda: None):
         """Waits until the alerts have cleared."""
@@ -158,8 +155,7 @@ def shorten(rules):
 def without(rules, name):
     """The rules without one alert."""
     rest = re.sub(rf"(?ms)^      - alert: {name}\n.*?^\n(?=      )", "", rules)
-    if rest == rules:
-        raise SystemExit(f"there is no alert {name}")
+    require(rest != rules, f"there is no alert {name}")
     return rest
 
 
@@ -171,17 +167,14 @@ def watch_quiet_daemons(site, watch):
     api.ask(site.connect(), "GET", "/metrics", credentials="Bearer none", expected=[401])
     text = api.ask(site.connect(), "GET", "/metrics", credentials=f"Bearer {watch.token}")
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
-    if done.returncode or done.stdout or done.stderr:
-        raise SystemExit(f"promtool check metrics: {done.stdout}{done.stderr}")
+    require(not done.returncode and not done.stdout and not done.stderr, f"promtool check metrics: {done.stdout}{done.stderr}")
     processes.wait_until(
         lambda: (watch.value("min(sum_over_time(up[1h]))") or 0) >= QUIET, 60, f"{QUIET} scrapes", watch.process, pause=0.2
     )
     rules = [rule for group in watch.ask("rules")["groups"] for rule in group["rules"]]
     for rule in rules:
-        if rule["health"] != "ok":
-            raise SystemExit(f"{rule['name']}: {rule['health']} {rule.get('lastError')}")
-    if firing := watch.firing():
-        raise SystemExit(f"firing while all is well: {firing}")
+        require(rule["health"] == "ok", f"{rule['name']}: {rule['health']} {rule.get('lastError')}")
+    require(not (firing := watch.firing()), f"firing while all is well: {firing}")
     expressions = list(dashboard())
     filled = sum(bool(watch.ask("query", query=expression)["result"]) for expression in expressions)
     families = len(re.findall("(?m)^# TYPE ", text))
@@ -200,6 +193,5 @@ def dashboard():
             expression = target["expr"]
             for name, value in values.items():
                 expression = expression.replace(name, value)
-            if "$" in expression:
-                raise SystemExit(f"{panel['title']}: unknown variable in {expression}")
+            require("$" not in expression, f"{panel['title']}: unknown variable in {expression}")
             yield expression

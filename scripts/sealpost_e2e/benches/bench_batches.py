@@ -14,7 +14,7 @@ import json
 import statistics
 import subprocess
 
-from sealpost_e2e import api, figures, processes
+from sealpost_e2e import api, figures, processes, require
 from sealpost_e2e.benches import growth
 
 USERS, BATCH = 16, 500
@@ -67,8 +67,7 @@ class Site(growth.Site):
             self.connection, "POST", "/api/notifications/batch",
             {"Notifications": [{"Payload": 1, "To": [f"username:user{number % USERS}"]} for number in range(BATCH)]}, credentials,
         )["Outcomes"]
-        if any(outcome["Status"] != 201 for outcome in outcomes):
-            raise SystemExit(json.dumps(outcomes[:3]))
+        require(not any(outcome["Status"] != 201 for outcome in outcomes), json.dumps(outcomes[:3]))
 
     def command(self, kind, connections, seconds):
         path = "/api/notifications" + ("/batch" if kind == "batch" else "")
@@ -89,8 +88,7 @@ def run(options):
         f"99 of 100 posts beside batches, median of {options.rounds}: within {slowest:.1f} ms, without {alone:.1f} ms (at most "
         f"{SLOWEST}, or twice as long)"
     )
-    if ratio < LIMIT or slowest > max(SLOWEST, 2 * alone):
-        raise SystemExit(1)
+    require(ratio >= LIMIT and slowest <= max(SLOWEST, 2 * alone))
 
 
 def measure(site, number, seconds):

@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import time
 
-from sealpost_e2e import api, figures, outbox, processes, sealing
+from sealpost_e2e import api, figures, outbox, processes, require, sealing
 from sealpost_e2e.sink import STREAMS, Sink
 
 # Users outside the broadcast: one for each notification, as the server delays a device's next push.
@@ -71,8 +71,7 @@ def product_round(site, sink, pushes):
     processor = processes.processor_time(daemon)
     processes.terminate(daemon)
     tally = site.tally()
-    if sink.count != pushes or tally["accepted"] != tally["enqueued"]:
-        raise SystemExit(f"{sink.count} of {pushes} arrived: {tally}")
+    require(sink.count == pushes and tally["accepted"] == tally["enqueued"], f"{sink.count} of {pushes} arrived: {tally}")
     return pushes / (end - sink.first), sink.first - start, processor
 
 
@@ -80,8 +79,7 @@ def peer_round(sink, program, pushes, *numbers):
     """Pushes a second."""
     sink.reset()
     result = json.loads(processes.run(program, sink.endpoint, sink.authorities, pushes, *numbers))
-    if sink.count != pushes:
-        raise SystemExit(f"{sink.count} of {pushes} arrived from {program.name}")
+    require(sink.count == pushes, f"{sink.count} of {pushes} arrived from {program.name}")
     return result["pushes"] / result["seconds"]
 
 
@@ -119,8 +117,7 @@ def broadcast(site, sink, devices):
         f"{before >> 20} of them before; {len(latencies)} single notifications meanwhile, the slowest accepted "
         f"after {max(latencies) * 1000:.0f} ms, the median {statistics.median(latencies) * 1000:.0f} ms"
     )
-    if tally["accepted"] != meant or sink.count != meant:
-        raise SystemExit(f"{sink.count} of {meant} arrived: {tally}")
+    require(tally["accepted"] == meant and sink.count == meant, f"{sink.count} of {meant} arrived: {tally}")
 
 
 def single_latency(site, connection, daemon, user):

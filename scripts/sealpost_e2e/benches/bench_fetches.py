@@ -18,7 +18,7 @@ import statistics
 import urllib.error
 import urllib.request
 
-from sealpost_e2e import api, figures, processes, rig, tls
+from sealpost_e2e import api, figures, processes, require, rig, tls
 
 CONNECTIONS = 64
 # The limit of queued lists for one user.
@@ -141,8 +141,7 @@ def run(options):
         answer, tag = product.fetch()
         notice_answer, notice_tag = notice.fetch()
         list_answer, _ = notices.fetch()
-        if len(json.loads(list_answer)["Notifications"]) != NOTICES:
-            raise SystemExit("the list is not whole")
+        require(len(json.loads(list_answer)["Notifications"]) == NOTICES, "the list is not whole")
         (site.folder / "answer.json").write_bytes(answer)
         hello = peers / "hummingbird-hello"
         targets = {
@@ -155,8 +154,7 @@ def run(options):
             ),
             "nginx": Target(f"http://127.0.0.1:{start_nginx(site)}/"),
         }
-        if targets["nginx"].fetch()[0] != answer:
-            raise SystemExit("nginx serves other bytes")
+        require(targets["nginx"].fetch()[0] == answer, "nginx serves other bytes")
         measure(targets, len(list_answer) / len(notice_answer), options)
 
 
@@ -188,5 +186,4 @@ def measure(targets, list_length, options):
             f"{unchanged_notices:.0f}, list {lists:.0f})",
             flush=True,
         )
-    if not figures.report_medians(rounds, LIMITS):
-        raise SystemExit(1)
+    require(figures.report_medians(rounds, LIMITS))

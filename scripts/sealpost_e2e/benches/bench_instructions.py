@@ -9,7 +9,7 @@ import pathlib
 import re
 import tempfile
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 from sealpost_e2e.benches import bench_fetches
 
 LIMIT = 1.02
@@ -32,8 +32,7 @@ def run(options):
         if before is not None:
             ratios.append(instructions / before[name][0])
             print(f"{name} of the baseline: {before[name][0]:,.0f}; ratio {ratios[-1]:.3f} (at most {LIMIT})")
-    if any(ratio > LIMIT for ratio in ratios):
-        raise SystemExit("a fetch costs more instructions than the limit allows")
+    require(not any(ratio > LIMIT for ratio in ratios), "a fetch costs more instructions than the limit allows")
     if any(calls[function] > most for _, calls in now.values() for function, most in MOST_CALLS.items()):
         raise SystemExit("a fetch allocates memory or counts references more often than the limit allows")
 

@@ -27,7 +27,7 @@ import statistics
 import subprocess
 import time
 
-from sealpost_e2e import outbox, postgresql, processes, rig, sealing
+from sealpost_e2e import outbox, postgresql, processes, require, rig, sealing
 
 LIMIT, STEADY, GROWTH, DELETION = 0.7, 0.8, 1.25, 3
 BATCH, WORKERS = 500, 2
@@ -146,8 +146,7 @@ class Cycles:
 
     def drain_with_product(self):
         count, taken = self.drain.tell("drain")
-        if count != self.pushes:
-            raise SystemExit(f"{count} of {self.pushes} pushes were leased and settled")
+        require(count == self.pushes, f"{count} of {self.pushes} pushes were leased and settled")
         return taken
 
     def drain_with_prototype(self):
@@ -159,8 +158,7 @@ class Cycles:
             "-c", WORKERS, "-j", WORKERS, "-t", transactions, "-D", "mark=0", "-f", self.script, postgresql.NAME, cwd=self.cluster.folder,
             env=os.environ | settings,
         )
-        if (left := self.cluster.query("select count(*) from bare_push")[0][0]) != "0":
-            raise SystemExit(f"the prototype has left {left} pushes")
+        require((left := self.cluster.query("select count(*) from bare_push")[0][0]) == "0", f"the prototype has left {left} pushes")
         return WORKERS * transactions / float(re.search(r"tps = ([\d.]+)", output)[1])
 
 
@@ -176,8 +174,7 @@ def run(options):
             session.query("select count(*) from push")
             held = cycles.run_cycles("snapshot held", statistics.median(cycle[1] for cycle in plain))
         processes.terminate(drain.process)
-    if not judge(plain, held):
-        raise SystemExit(1)
+    require(judge(plain, held))
 
 
 def third(cycles):

@@ -16,7 +16,7 @@ rounds x 4 x seconds.
 
 import random
 
-from sealpost_e2e import api, figures, outbox, postgresql, processes
+from sealpost_e2e import api, figures, outbox, postgresql, processes, require
 
 USERS = 64
 THREADS = 1
@@ -196,5 +196,4 @@ def measure(product, bench, options):
             f"{slowest_post:.1f} ms)",
             flush=True,
         )
-    if not figures.report_medians(rounds, LIMITS):
-        raise SystemExit(1)
+    require(figures.report_medians(rounds, LIMITS))

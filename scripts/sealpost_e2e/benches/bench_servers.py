@@ -12,7 +12,7 @@ import statistics
 import threading
 import time
 
-from sealpost_e2e import api, crew, postgresql, processes, several
+from sealpost_e2e import api, crew, postgresql, processes, require, several
 
 LIMIT = 1.6
 CLIENTS = 8
@@ -104,5 +104,4 @@ def run(options):
             print(f"round {number}: {two / one:.2f}  (sign-ins a second: two {two:.1f}, one {one:.1f})", flush=True)
     median = statistics.median(ratios)
     print(f"two servers / one, {means}, median of {len(ratios)}: {median:.2f} (at least {LIMIT})")
-    if median < LIMIT:
-        raise SystemExit(1)
+    require(median >= LIMIT)

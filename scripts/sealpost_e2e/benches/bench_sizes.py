@@ -9,7 +9,7 @@ import statistics
 import threading
 import time
 
-from sealpost_e2e import api, crew, figures, outbox, postgresql, processes, sealing
+from sealpost_e2e import api, crew, figures, outbox, postgresql, processes, require, sealing
 from sealpost_e2e.benches import bench_outbox
 
 POSTS, SLOWEST = 5000, 1.0
@@ -80,8 +80,7 @@ def run(options):
         total = int(cluster.query(f"select pg_database_size('{postgresql.NAME}')")[0][0])
         print(f"the database: {total / 1e9:.1f} GB")
         processes.terminate(daemon)
-    if not is_fine:
-        raise SystemExit(1)
+    require(is_fine)
 
 
 def fill(cluster, site, devices):

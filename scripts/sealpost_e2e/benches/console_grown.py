@@ -11,7 +11,7 @@ import statistics
 import time
 import urllib.parse
 
-from sealpost_e2e import api, crew, figures, outbox, processes
+from sealpost_e2e import api, crew, figures, outbox, processes, require
 
 SLOWEST = 0.2
 EACH_USER = 2
@@ -55,8 +55,7 @@ def run(options):
         with Posts(site):
             is_fine &= judge(Console(site, broadcast, options.devices), ", beside posts")
         processes.terminate(daemon)
-    if not is_fine:
-        raise SystemExit(1)
+    require(is_fine)
 
 
 def fill(site, devices):

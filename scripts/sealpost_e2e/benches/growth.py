@@ -15,7 +15,7 @@ import re
 import statistics
 import time
 
-from sealpost_e2e import api, figures, outbox, processes
+from sealpost_e2e import api, figures, outbox, processes, require
 
 SIZES = {"10^3": (1000, 1000), "10^5": (100_000, 30_000), "10^7": (10_000_000, 1_000_000)}
 RATIO, COLLAPSE_RATIO = 1.25, 1.2
@@ -299,5 +299,4 @@ def run(options):
     finally:
         for site in sites:
             site.__exit__()
-    if worst > RATIO or collapsed > COLLAPSE_RATIO:
-        raise SystemExit(1)
+    require(worst <= RATIO and collapsed <= COLLAPSE_RATIO)

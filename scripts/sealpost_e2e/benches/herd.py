@@ -20,7 +20,7 @@ import threading
 import time
 import zlib
 
-from sealpost_e2e import api, crew, outbox, processes, sealing
+from sealpost_e2e import api, crew, outbox, processes, require, sealing
 from sealpost_e2e.figures import percentile
 from sealpost_e2e.sink import Sink
 
@@ -44,8 +44,7 @@ def run(options):
         site.fetcher = pathlib.Path(options.peers).resolve() / "herd-fetch"
         failed = fetch_on_arrival(site, daemon, sink, options.phones)
         processes.terminate(daemon)
-        if failed | all_at_once(site, sink, parts, options.phones):
-            raise SystemExit(1)
+        require(not (failed | all_at_once(site, sink, parts, options.phones)))
 
 
 def fetch_on_arrival(site, daemon, sink, phones):

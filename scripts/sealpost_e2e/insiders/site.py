@@ -6,7 +6,7 @@ import os
 import secrets
 import subprocess
 
-from sealpost_e2e import api, outbox, processes, receiver, tls
+from sealpost_e2e import api, outbox, processes, receiver, require, tls
 from sealpost_e2e.insiders import network, receivers
 
 LANES = ("apns", "fcm", "wns", "webpush", "webhook", "stream")
@@ -64,8 +64,7 @@ class Site(outbox.Outbox):
         ready = multiprocessing.Event()
         arguments = (*self.certificate, self.arrivals, ready)
         multiprocessing.Process(target=receivers.serve, args=arguments, daemon=True).start()
-        if not ready.wait(30):
-            raise SystemExit("the receivers do not listen")
+        require(ready.wait(30), "the receivers do not listen")
 
     def create_honest_users(self):
         """Creates the honest users, their devices and notifications, while the daemon runs."""

@@ -11,7 +11,7 @@ import secrets
 import threading
 import time
 
-from sealpost_e2e import outbox
+from sealpost_e2e import outbox, require
 from sealpost_e2e.insiders.site import LANES
 
 PERIOD, READY_PERIOD = 0.25, 0.1
@@ -32,16 +32,14 @@ class Window:
         started = multiprocessing.Event()
         self.process = multiprocessing.Process(target=Honest(site, self.over, started, other).run, daemon=True)
         self.process.start()
-        if not started.wait(60):
-            raise SystemExit("the honest cannot begin")
+        require(started.wait(60), "the honest cannot begin")
 
     def end(self):
         """Waits for the missing pushes, and judges the window."""
         self.over.set()
         deadline = time.time() + TIMEOUT
         while not self.pipe.poll(0.2):
-            if not self.process.is_alive() or time.time() > deadline + 60:
-                raise SystemExit("the honest did not come to their end")
+            require(self.process.is_alive() and time.time() <= deadline + 60, "the honest did not come to their end")
         noted = self.pipe.recv()
         while True:
             latencies, missing = self.match(noted)

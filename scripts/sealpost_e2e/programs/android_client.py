@@ -16,7 +16,7 @@ import re
 import subprocess
 import tempfile
 
-from sealpost_e2e import api, interferers, processes, rig, tls
+from sealpost_e2e import api, interferers, processes, require, rig, tls
 from sealpost_e2e.rig import ROOT
 
 ACCEPT = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
@@ -242,27 +242,21 @@ def certificates_and_outbox(options, phone):
         ).strip()
         for rest, wanted in (({"distrusts": True}, "untrustedKey"), ({"pin": "A" * 43 + "="}, "untrustedKey"), ({"pin": pin}, None)):
             found = phone.ask(phone.new(), "notification", keys, id=id, **rest).get("kind")
-            if found != wanted:
-                raise SystemExit(f"{rest}: {found}, not {wanted}")
+            require(found == wanted, f"{rest}: {found}, not {wanted}")
         client = phone.new()
         phone.ask(client, "sync", keys)
         phone.ask(client, "later", keys, id=id, payload="sent later")
         inbox = phone.ask(client, "sync", keys)["value"]
         if sorted((item["Payload"], item["Read"]) for item in inbox) != [("a secret text", True), ("sent later", False)]:
             raise SystemExit(f"the outbox left {inbox}")
-        if phone.ask(client, "unread", keys, id=id)["value"]["Read"] or truth.item(id)["Read"]:
-            raise SystemExit("it is still read")
+        require(not phone.ask(client, "unread", keys, id=id)["value"]["Read"] and not truth.item(id)["Read"], "it is still read")
         phone.ask(client, "dismiss", keys, id=id)
         read_once(phone, truth, client, keys)
         phone.ask(client, "register", keys)
-        if [item["Payload"] for item in truth.inbox()] != ["sent later"] or len(truth.devices()) != 1:
-            raise SystemExit("neither dismissed nor registered")
-        if not phone.ask(client, "signOut", keys)["value"]:
-            raise SystemExit("the server does not know of the sign-out")
-        if truth.devices():
-            raise SystemExit("signed out, and still registered")
-        if phone.ask(client, "sync", keys).get("reason") != "SIGNED_OUT":
-            raise SystemExit("signed out, and still in")
+        require([item["Payload"] for item in truth.inbox()] == ["sent later"] and len(truth.devices()) == 1, "neither dismissed nor registered")
+        require(phone.ask(client, "signOut", keys)["value"], "the server does not know of the sign-out")
+        require(not truth.devices(), "signed out, and still registered")
+        require(phone.ask(client, "sync", keys).get("reason") == "SIGNED_OUT", "signed out, and still in")
         code_and_topic(site, phone, keys)
         front.close()
 
@@ -273,16 +267,12 @@ def code_and_topic(site, phone, keys):
     code = re.search(r"[A-Z0-9]+(-[A-Z0-9]+)+|[A-Z0-9]{25}", site.call("user", "code", "dora"))[0]
     client = phone.new()
     dora = {"user": "dora", "stored": True}
-    if (refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") != "PROBLEM":
-        raise SystemExit(f"a wrong code: {refused}")
-    if not phone.ask(client, "enrol", keys, code=code, **dora).get("value"):
-        raise SystemExit("the code does not sign in")
-    if phone.ask(client, "sync", keys).get("value") != []:
-        raise SystemExit("the stored token does not sign in")
+    require((refused := phone.ask(client, "enrol", keys, code="A" * 25, **dora)).get("reason") == "PROBLEM", f"a wrong code: {refused}")
+    require(phone.ask(client, "enrol", keys, code=code, **dora).get("value"), "the code does not sign in")
+    require(phone.ask(client, "sync", keys).get("value") == [], "the stored token does not sign in")
     id = phone.ask(client, "register", keys)["value"]
     phone.ask(client, "join", keys)
-    if (devices := phone.ask(client, "devices", keys).get("value")) != [f"{id} [news, username:dora]"]:
-        raise SystemExit(f"the devices: {devices}")
+    require((devices := phone.ask(client, "devices", keys).get("value")) == [f"{id} [news, username:dora]"], f"the devices: {devices}")
     phone.ask(client, "signOut", keys)
 
 
@@ -291,13 +281,10 @@ def read_once(phone, truth, client, keys):
     id = truth.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
     for _ in range(2):
         shown = phone.ask(client, "preview", keys, id=id)["value"]
-        if "Payload" in shown or not shown.get("ReadOnce"):
-            raise SystemExit(f"the worker shows {shown}")
-    if (read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) != "for one reading":
-        raise SystemExit(f"its reader finds {read}")
+        require("Payload" not in shown and shown.get("ReadOnce"), f"the worker shows {shown}")
+    require((read := phone.ask(client, "notification", keys, id=id)["value"].get("Payload")) == "for one reading", f"its reader finds {read}")
     phone.ask(client, "taken", keys, id=id)
-    if phone.ask(client, "preview", keys, id=id)["value"] is not None:
-        raise SystemExit("it was taken, and is still shown")
+    require(phone.ask(client, "preview", keys, id=id)["value"] is None, "it was taken, and is still shown")
 
 
 def run(options):
@@ -314,8 +301,7 @@ def run(options):
                 failures.append(f"{interferer.name}: a wrong answer was accepted")
             found += outcomes
         phone.end()
-    if failures:
-        raise SystemExit("\n".join(failures))
+    require(not failures, "\n".join(failures))
     named = sum(outcome not in ("fresh", "wrong") for outcome in found)
     print(f"{len(found)} calls: {named} interferences named, {found.count('fresh')} truths, {found.count('wrong')} believed"
           " for want of a signature, none of them with one")

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import urllib.parse
 
-from sealpost_e2e import api, chromium, listening, processes, rig, tls
+from sealpost_e2e import api, chromium, listening, processes, require, rig, tls
 
 SERVER, APP = "push.example", "app.example"
 # The attackers' pages, by their relation to the server. The last are sandboxed: their origin is `null`.
@@ -232,8 +232,7 @@ def run(options):
         f"nothing. The server's own page and the allowed one did and read all."
     )
     missing = HARMFUL - harm
-    if missing:
-        raise SystemExit(f"without protection these did no harm, so that they prove nothing: {', '.join(sorted(missing))}")
+    require(not missing, f"without protection these did no harm, so that they prove nothing: {', '.join(sorted(missing))}")
 
 
 def attack_without_protection(options, context, files):
@@ -283,8 +282,7 @@ def attack(options, scheme, context, files):
             if changes and not (is_unknown and changes.keys() <= {"receipts", "pushes"}):
                 raise SystemExit(f"\"{name}\" from {place} over {scheme} has changed {changes}")
             # An existing object is shown, a missing one is not: in clear the attacker learns this.
-            if read is not None and not (is_unknown and name == "get by trying"):
-                raise SystemExit(f"\"{name}\" from {place} over {scheme} has read {str(read)[:300]}")
+            require(read is None or (is_unknown and name == "get by trying"), f"\"{name}\" from {place} over {scheme} has read {str(read)[:300]}")
             if not stopped and not is_unknown and not all(status == "403" for _, status in answers):
                 raise SystemExit(f"\"{name}\" from {place} over {scheme} was answered with {answers}")
             counts["passed" if is_unknown else "stopped" if stopped else "refused"] += 1
@@ -300,8 +298,7 @@ def sign_in(browser, base):
     """Gives the browser the administrator's password, as at its prompt; it saves it for all below /api."""
     credentials = f"alice:{urllib.parse.quote(api.PASSWORD)}@"
     page = browser.open(base.replace("://", f"://{credentials}") + "/api/users")
-    if '"alice"' not in page.evaluate("document.body.innerText"):
-        raise SystemExit("the browser could not sign in")
+    require('"alice"' in page.evaluate("document.body.innerText"), "the browser could not sign in")
     page.close()
 
 
@@ -335,8 +332,7 @@ def check_own_page(site, browser, base):
 def check_receipts(site):
     """Checks that only the own page and the two markers have fetched."""
     receipts = site.state()["receipts"]
-    if receipts != 3:
-        raise SystemExit(f"{receipts} receipts instead of 3, of the own page and of the two fences")
+    require(receipts == 3, f"{receipts} receipts instead of 3, of the own page and of the two fences")
 
 
 def check_app(browser, url, base):
@@ -358,5 +354,4 @@ def check_app(browser, url, base):
     wrong += [] if '"from the app"' in result["item"]["text"] else [f"the item is {result['item']['text'][:300]}"]
     wrong += [] if "urn:sealpost:problem:unauthorized" in result["stranger"]["text"] else ["the problem cannot be read"]
     wrong += [] if '"secureId"' in result["event"] else [f"the event is {result['event']}"]
-    if wrong:
-        raise SystemExit(f"the allowed page: {'; '.join(wrong)}")
+    require(not wrong, f"the allowed page: {'; '.join(wrong)}")

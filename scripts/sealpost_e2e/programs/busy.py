@@ -19,7 +19,7 @@ import socket
 import ssl
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 from sealpost_e2e.figures import percentile, steady_requests
 
 PIPELINING, LISTS, NOTICES = 64, 4, 200
@@ -86,8 +86,7 @@ def pipeline(site, source, requests):
             answer = connection.recv(262_144)
             if not answer:
                 raise ConnectionResetError
-            if not state["answered"] and not answer.startswith(b"HTTP/1.1 200 "):
-                raise SystemExit(f"what is pipelined was answered {answer[:100]}")
+            require(state["answered"] or answer.startswith(b"HTTP/1.1 200 "), f"what is pipelined was answered {answer[:100]}")
             state["answered"] = True
         with contextlib.suppress(BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             state["rest"] = state["rest"] or state["text"]
@@ -224,5 +223,4 @@ def busy(sealpost, has_tls, seconds):
 def run(options):
     processes.raise_descriptor_limit()
     results = [busy(options.sealpost, has_tls, options.seconds) for has_tls in (False, True)]
-    if not all(results):
-        raise SystemExit(1)
+    require(all(results))

@@ -20,7 +20,7 @@ import secrets
 import socket
 import urllib.parse
 
-from sealpost_e2e import api, collector, outbox, processes, rig
+from sealpost_e2e import api, collector, outbox, processes, require, rig
 
 ROUTES = (rig.ROOT / "scripts/routes").read_text().split("\n")[:-1]
 LETTERS = "".join(secrets.choice("bcdfghjkmnpqrstvwxz") for _ in range(24))
@@ -99,8 +99,7 @@ def check_search():
     disguises += [base64.urlsafe_b64encode(b"\xff\xfe" * length + letters).decode() for length in range(4)]
     disguises += ["".join(f"\\u{letter:04X}" for letter in letters)]
     for text in [text.encode() for text in disguises] + [SECRET.encode("utf-16"), SECRET.encode("utf-16-be")]:
-        if not find(text, SECRET) or find(text, HANDLE):
-            raise SystemExit(f"the search does not tell {text}")
+        require(find(text, SECRET) and not find(text, HANDLE), f"the search does not tell {text}")
 
 
 # MARK: Callers
@@ -413,5 +412,4 @@ def report(results, site):
     total = sum(results.statuses.values(), collections.Counter())
     print(f"{total.total()} requests to {len(ROUTES)} routes, answered {dict(sorted(total.items()))}; {site.log.stat().st_size} bytes of "
         f"log: {len(results.failures)} secrets out of place")
-    if results.failures:
-        raise SystemExit(1)
+    require(not results.failures)

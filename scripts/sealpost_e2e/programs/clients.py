@@ -6,7 +6,7 @@ Python's http.client and curl with kept connections, chunked uploads and `Expect
 import json
 import re
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 TEXT = "Your test result is in."
 OPTIONS = {"--quick": "without wrk and h2load"}
@@ -77,8 +77,7 @@ def run_load(port, path, *command):
 
 
 def expect(found, wanted):
-    if found != wanted:
-        raise SystemExit(f"expected {wanted!r}, found {found!r}")
+    require(found == wanted, f"expected {wanted!r}, found {found!r}")
 
 
 def run(options):

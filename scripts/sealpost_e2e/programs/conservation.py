@@ -14,7 +14,7 @@ state of one row; then it must fail.
 import collections
 import time
 
-from sealpost_e2e import outbox, processes, sealing
+from sealpost_e2e import outbox, processes, require, sealing
 
 # Frequent enough that each happens, rare enough that the pauses that they cause do not take hours.
 FAULTS = [
@@ -61,8 +61,7 @@ def run(options):
             lose_one(site)
         fits, text = compare(site, short, handles)
         print(f"{text}, in {seconds:.0f} s")
-        if not fits:
-            raise SystemExit(1)
+        require(fits)
 
 
 def pushes_of(site, id):

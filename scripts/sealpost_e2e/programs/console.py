@@ -22,8 +22,8 @@ import signal
 import threading
 import time
 
-from sealpost_e2e import api, chromium, crew, outbox, processes
-from sealpost_e2e.screen import THEMES, Screen, Wrong
+from sealpost_e2e import api, chromium, crew, outbox, processes, require
+from sealpost_e2e.screen import THEMES, Screen
 
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
 # Seconds for the slowest answer of a view, on a busy machine.
@@ -185,8 +185,7 @@ class Watch:
                 pass  # The page and its request have ended.
 
     def check(self, what):
-        if self.wrong:
-            raise Wrong(f"{what}: {'; '.join(self.wrong[:5])}")
+        require(not self.wrong, f"{what}: {'; '.join(self.wrong[:5])}")
 
     def times(self, since):
         """Seconds of each API response since then, by path."""
@@ -283,7 +282,7 @@ class Operator(Screen):
             if self.ask(f"document.activeElement === {self.find(which)}"):
                 return
             self.key("Tab")
-        raise Wrong(f"the tabulator does not reach {which}")
+        raise SystemExit(f"the tabulator does not reach {which}")
 
     # MARK: Steps
 
@@ -315,15 +314,13 @@ class Operator(Screen):
 
     def lost(self, secret):
         """Fails if the page contains a secret whose dialog was closed."""
-        if secret in self.ask("document.documentElement.outerHTML"):
-            raise Wrong("what is shown once is in the page after its dialog was closed")
+        require(secret not in self.ask("document.documentElement.outerHTML"), "what is shown once is in the page after its dialog was closed")
 
     # MARK: Judging
 
     def judge(self, what):
         super().judge(what)
-        if SECRET in self.ask("document.documentElement.outerHTML"):
-            raise Wrong(f"{what}: the page has a payload")
+        require(SECRET not in self.ask("document.documentElement.outerHTML"), f"{what}: the page has a payload")
         self.watch.check(what)
 
     def judge_focus(self, what):
@@ -335,16 +332,14 @@ class Operator(Screen):
             focus = self.ask(FOCUS)
             if focus["isBody"] or focus["place"] < last and visited:
                 break
-            if not focus["outline"] or not focus["inView"]:
-                raise Wrong(f"{what}: the focus does not show at {focus['name']}")
+            require(focus["outline"] and focus["inView"], f"{what}: the focus does not show at {focus['name']}")
             last, visited = focus["place"], visited + 1
-        if not focus["isBody"] and visited < 3:
-            raise Wrong(f"{what}: the focus runs backwards, to {focus['name']}")
+        require(focus["isBody"] or visited >= 3, f"{what}: the focus runs backwards, to {focus['name']}")
         return visited
 
     def focused_heading(self, what):
         if not self.ask("document.activeElement?.localName === 'h1'"):
-            raise Wrong(f"{what}: the focus is not at the heading but at {self.ask(FOCUS)['name']}")
+            raise SystemExit(f"{what}: the focus is not at the heading but at {self.ask(FOCUS)['name']}")
 
     def shoot(self, path):
         """The page as a PNG, up to 1800 pixels high."""
@@ -401,8 +396,7 @@ def follow_overview(operator, is_first):
         )
     # An opened table must stay open when the figures change.
     time.sleep(6)
-    if not operator.ask("document.querySelector('details').open"):
-        raise Wrong("the refresh has closed what was open")
+    require(operator.ask("document.querySelector('details').open"), "the refresh has closed what was open")
     operator.judge("the overview after a refresh")
 
 
@@ -416,7 +410,7 @@ def follow_notifications(operator, site):
     operator.until("document.activeElement.textContent === 'Recall'", "the focus where it was")
     operator.do("key Enter", "press Recall", "told is recalled", "has There is no such notification")
     if "Counts" in site.ask("GET", f"/api/notifications/{id}/deliveries", expected=(200, 404)):
-        raise Wrong(f"{id} was said to be recalled, and is there")
+        raise SystemExit(f"{id} was said to be recalled, and is there")
     operator.do("go notifications", "has Recalled", "go notifications/1", "has There is no such notification")
     follow_single_push(operator, site)
 
@@ -431,8 +425,7 @@ def follow_single_push(operator, site):
         "has cancelled by an operator",
     )
     counts = site.ask("GET", f"/api/notifications/{id}/deliveries")["Counts"]
-    if counts["cancelled"] != 1 or counts["queued"]:
-        raise Wrong(f"a push was said to be cancelled: {counts}")
+    require(counts["cancelled"] == 1 and not counts["queued"], f"a push was said to be cancelled: {counts}")
 
 
 def follow_failures(operator):
@@ -473,15 +466,13 @@ def follow_codes(operator, site, number):
         "go users", "click Add a user", f"type {name}", "tab_to Without a password", "key  ", "judge adding a user without a password",
         "click Add", f"told {name} is added.", f"titled {name}", "judge a user without a password",
     )
-    if site.ask("GET", f"/api/users/{name}")["HasPassword"]:
-        raise Wrong("the user has a password")
+    require(not site.ask("GET", f"/api/users/{name}")["HasPassword"], "the user has a password")
     operator.do("press Make a one-time code", "has The one-time code", "judge the one-time code")
     code = operator.ask("document.querySelector('output').textContent")
     operator.do("click Done", f"told A one-time code for {name} is made.")
     operator.lost(code)
     signed_in = site.ask("POST", "/api/enrolment", {"Code": code})
-    if signed_in["Name"] != name:
-        raise Wrong(f"the code is {signed_in['Name']}'s")
+    require(signed_in["Name"] == name, f"the code is {signed_in['Name']}'s")
     site.ask("POST", "/api/enrolment", {"Code": code}, expected=(401, 403))
 
 
@@ -579,8 +570,7 @@ def search_grown_audit(operator):
     operator.do(f"fill With the words: {ADMINISTRATOR} notification.send", "has 200 entries found among")
     for pages in (2, 3):
         operator.do("click Go on searching", f"has {pages * 200} entries found among")
-    if operator.ask("document.querySelectorAll('tbody tr').length") != 600:
-        raise Wrong("three pages of the audit have other than 600 rows")
+    require(operator.ask("document.querySelectorAll('tbody tr').length") == 600, "three pages of the audit have other than 600 rows")
 
 
 def show_kind(operator, kind):
@@ -591,13 +581,11 @@ def see_only(operator, site):
     """The console of a viewer has no button that the server would refuse."""
     for view in ("overview", "users", "users/anna", "devices", "notifications", f"notifications/{site.ids[1]}", "audit"):
         operator.do(f"go {view}", f"judge {view} of a viewer")
-        if operator.ask("document.querySelector('main .problem') !== null"):
-            raise Wrong(f"{view} of a viewer shows a problem")
+        require(not operator.ask("document.querySelector('main .problem') !== null"), f"{view} of a viewer shows a problem")
         found = operator.ask("[...document.querySelectorAll('main button')].map(button => button.classList.contains('danger') ? 'danger' : button.textContent)")
         if refused := {"danger", "Add a user", "Save", "Test", "Try now", "Try again now", "Add the tag"} & set(found):
-            raise Wrong(f"{view} of a viewer has the buttons {refused}")
-    if operator.ask("document.querySelector('nav').innerText.includes('Tokens')"):
-        raise Wrong("a viewer is led to the tokens")
+            raise SystemExit(f"{view} of a viewer has the buttons {refused}")
+    require(not operator.ask("document.querySelector('nav').innerText.includes('Tokens')"), "a viewer is led to the tokens")
 
 
 def sign_out(operator, site):
@@ -625,10 +613,7 @@ def run(options):
     with Site(options.sealpost) as site:
         daemon, _ = site.serve()
         site.fill()
-        try:
-            go_through(site, f"http://127.0.0.1:{site.port}", daemon, options)
-        except Wrong as wrong:
-            raise SystemExit(f"console: {wrong}") from None
+        go_through(site, f"http://127.0.0.1:{site.port}", daemon, options)
         processes.terminate(daemon)
 
 
@@ -673,8 +658,8 @@ def operating(browser, base, size, theme):
     operator = Operator(browser, Watch(browser, base), base, size, theme)
     try:
         yield operator
-    except Wrong as wrong:
-        raise Wrong(f"{size}, {theme}: {wrong}") from None
+    except SystemExit as wrong:
+        raise SystemExit(f"{size}, {theme}: {wrong}") from None
     operator.close()
     browser.watchers.remove(operator.watch.take)
 
@@ -697,8 +682,7 @@ def report(times, least, judged, combinations):
         f"{combinations} sizes and themes: every flow done, {judged} pages judged, the least contrast {least:.2f}; "
         "no error, no violation of the policy, no payload"
     )
-    if slow:
-        raise Wrong(f"slower than {SLOWEST:g} s: {slow}")
+    require(not slow, f"slower than {SLOWEST:g} s: {slow}")
 
 
 def take_pictures(operator, site, folder, size, theme):
@@ -720,5 +704,4 @@ def search_answers(operator):
             body = operator.call("Network.getResponseBody", requestId=id)["body"]
         except chromium.Failure:
             continue  # It had no body, or the browser has dropped it.
-        if SECRET in body:
-            raise Wrong(f"{url} was answered with a payload")
+        require(SECRET not in body, f"{url} was answered with a payload")

@@ -8,9 +8,8 @@ restart. Meanwhile the other console can add users. The operator of the killed s
 import contextlib
 import json
 
-from sealpost_e2e import api, chromium, postgresql, several
+from sealpost_e2e import api, chromium, postgresql, require, several
 from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, sign_in
-from sealpost_e2e.screen import Wrong
 
 # Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
 TIMEOUT = 60
@@ -23,12 +22,9 @@ def run(options):
         site.add_user(ADMINISTRATOR, "admin")
         site.simulate()
         site.begin_all()
-        try:
-            desk = open_console(stack, options, site.ports[0], "desk", "light")
-            phone = open_console(stack, options, site.ports[1], "phone", "dark")
-            go_through(site, desk, phone)
-        except Wrong as wrong:
-            raise SystemExit(f"console-servers: {wrong}") from None
+        desk = open_console(stack, options, site.ports[0], "desk", "light")
+        phone = open_console(stack, options, site.ports[1], "phone", "dark")
+        go_through(site, desk, phone)
         print(f"both consoles have told of each change: {desk.judged + phone.judged} pages judged; no error, no violation of the policy")
 
 
@@ -63,8 +59,7 @@ def go_through(site, desk, phone):
     site.thaw(1)
     await_state(desk, site, 1, "Running")
     # It has a new number: the old one stays gone.
-    if not desk.ask(f"{stopped}.some(row => row.includes('Gone'))"):
-        raise Wrong("the number that was taken from a server is no longer told of")
+    require(desk.ask(f"{stopped}.some(row => row.includes('Gone'))"), "the number that was taken from a server is no longer told of")
     await_state(phone, site, 1, "Running", is_this=True)
     add_user(phone, "after.the.stop")
 

@@ -8,7 +8,7 @@ import collections
 import random
 import time
 
-from sealpost_e2e import api, outbox, processes, sealing
+from sealpost_e2e import api, outbox, processes, require, sealing
 
 RATE = 2500
 OPTIONS = {
@@ -68,8 +68,7 @@ def crash(site, count, devices, instants):
             left = devices - database.execute("select count(*) from delivery where settled_at is not null").fetchone()[0]
         under_way.update(met)
         most = max(most, len(met))
-        if not left:
-            raise SystemExit(f"the broadcast was at its end after {number + 1} kills: the rate is too high")
+        require(left, f"the broadcast was at its end after {number + 1} kills: the rate is too high")
     return notification, under_way, most, in_walk
 
 

@@ -9,7 +9,7 @@ import json
 import re
 import sqlite3
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 MOST = 20_000_000
 # The longest name, so that the audit's entries have their greatest length.
@@ -41,8 +41,7 @@ class Account:
 
     def change(self, *request, **more):
         status, answer = self.ask(*request, **more)
-        if status not in (200, 201, 204):
-            raise SystemExit(f"{request[:2]}: {status} {answer}")
+        require(status in (200, 201, 204), f"{request[:2]}: {status} {answer}")
         return answer
 
     def once(self):
@@ -164,5 +163,4 @@ def run(options):
             worst = max(worst, bytes * CHANGES)
             print(f"{name}: {bytes:.0f} bytes each, {bytes * CHANGES / 1e6:.2f} MB a day", flush=True)
     print(f"{(worst + stored) / 1e6:.1f} MB at the worst (at most {MOST / 1e6:.0f})")
-    if worst + stored > MOST:
-        raise SystemExit(1)
+    require(worst + stored <= MOST)

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import outbox, processes
+from sealpost_e2e import outbox, processes, require
 
 DEVICES = 200
 NAME, PASSWORD = "sealpost", "per%cent:colon"
@@ -69,8 +69,7 @@ def run(options):
         await_tries(site, daemon)
         expect(site, 3)
         findings = doctor(site)
-        if "the proxy refuses the tunnel with 407" not in findings:
-            raise SystemExit(f"doctor does not tell of the wrong password:\n{findings}")
+        require("the proxy refuses the tunnel with 407" in findings, f"doctor does not tell of the wrong password:\n{findings}")
         secret.write_text(f"{NAME}:{PASSWORD}\n")
         processes.terminate(daemon)
         daemon, _ = site.serve()
@@ -81,8 +80,7 @@ def run(options):
 
         findings = doctor(site)
         reached = [line for line in findings.splitlines() if "answers with" in line]
-        if len(reached) < 4:
-            raise SystemExit(f"doctor does not reach the providers through the proxy:\n{findings}")
+        require(len(reached) >= 4, f"doctor does not reach the providers through the proxy:\n{findings}")
         print(f"doctor: {len(reached)} endpoints reached through the proxy; a wrong password is told")
 
 
@@ -139,10 +137,8 @@ def port_of(configuration, platform):
 
 def report(what, counts, tunnels, ports, tunnels_of_wns=None):
     by_platform = {platform: tunnels.count(port) for platform, port in ports.items()}
-    if not all(by_platform.values()):
-        raise SystemExit(f"{what}: tunnels {by_platform}, expected some of each platform")
-    if tunnels_of_wns is not None and by_platform["wns"] > tunnels_of_wns:
-        raise SystemExit(f"{what}: channels were called through the proxy: {by_platform}")
+    require(all(by_platform.values()), f"{what}: tunnels {by_platform}, expected some of each platform")
+    require(tunnels_of_wns is None or by_platform["wns"] <= tunnels_of_wns, f"{what}: channels were called through the proxy: {by_platform}")
     print(f"{what}: {sum(counts.values())} pushes so far, tunnels opened: {by_platform}")
 
 

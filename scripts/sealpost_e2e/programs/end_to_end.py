@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from sealpost_e2e import api, environment, postgresql, processes, rig
+from sealpost_e2e import api, environment, postgresql, processes, require, rig
 from sealpost_e2e.programs import canaries
 
 environment.enter()  # It has `cryptography`.
@@ -42,11 +42,9 @@ def run(options):
 def compare(number, tour):
     found = {is_encrypted: tour(is_encrypted) for is_encrypted in (True, False)}
     for place, count in found[True].items():
-        if count:
-            raise SystemExit(f"{place}: the word was found {count} times in spite of encryption")
+        require(not count, f"{place}: the word was found {count} times in spite of encryption")
     for place in ("answers", "memory", "core"):
-        if not found[False][place]:
-            raise SystemExit(f"{place}: without encryption the word was not found, so the search proves nothing")
+        require(found[False][place], f"{place}: without encryption the word was not found, so the search proves nothing")
     where = {place: count for place, count in found[False].items() if count}
     print(f"{number} encrypted payloads: the word is nowhere in {len(found[True])} places; without encryption: {where}", flush=True)
 
@@ -64,8 +62,7 @@ def compare_with_pyhpke():
     wrapped, zeros = end_to_end._bytes(entry[22:]), bytes(12)
     wrapping = suite.create_recipient_context(wrapped[:65], own, info=info, pks=public).export(hashlib.sha256(front.encode()).digest(), 16)
     plain = AESGCM(AESGCM(wrapping).decrypt(zeros, wrapped[65:], None)).decrypt(zeros, end_to_end._bytes(content), header.encode())
-    if plain != b'"x"\x80' + bytes(252):
-        raise SystemExit(f"pyhpke has opened something else: {plain}")
+    require(plain == b'"x"\x80' + bytes(252), f"pyhpke has opened something else: {plain}")
     enc, context = suite.create_sender_context(pyhpke.KEMKey.from_pyca_cryptography_key(key.public), info=info, sks=other)
     content_key = bytes(range(16))
     front = f"{header}.{end_to_end._text(AESGCM(content_key).encrypt(zeros, plain, header.encode()))}"
@@ -133,12 +130,10 @@ def tour(options, is_encrypted, count, cluster=None):
         for file in sorted(file for folder in folders for file in folder.rglob("*") if file.is_file()):
             found[file.name] = found.get(file.name, 0) + sum(len(canaries.find(piece, WORD)) for piece in pieces(file))
         items = [item for page in pages for item in end_to_end.json.loads(page)["Notifications"]]
-        if len(items) != count:
-            raise SystemExit(f"{len(items)} of {count} payloads are in the list")
+        require(len(items) == count, f"{len(items)} of {count} payloads are in the list")
         if is_encrypted:
             opened = {end_to_end.open_payload(item["Payload"], device.key, device.agreement, [sender.text])[0] for item in items}
-            if len(opened) != count or not all(WORD in text for text in opened):
-                raise SystemExit("the device has not opened all payloads")
+            require(len(opened) == count and all(WORD in text for text in opened), "the device has not opened all payloads")
         return found
 
 

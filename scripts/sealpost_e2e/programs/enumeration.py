@@ -13,7 +13,7 @@ import random
 import statistics
 import time
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 
 LEAST = 0.01
 KNOWN = ["alice", "bobby", "carol"]
@@ -32,8 +32,7 @@ def run(options):
     known, unknown = (statistics.median(times[kind]) * 1000 for kind in (True, False))
     print(f"{options.count} of either kind: {len(answers)} different answers (at most 1); median of known names "
           f"{known:.3f} ms, of unknown ones {unknown:.3f} ms; p = {p:.3f} (more than {LEAST})")
-    if len(answers) != 1 or answers.pop()[0] != 401 or p <= LEAST or code != 0:
-        raise SystemExit(1)
+    require(len(answers) == 1 and answers.pop()[0] == 401 and p > LEAST and code == 0)
 
 
 def measure(port, count):

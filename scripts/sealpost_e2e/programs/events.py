@@ -15,7 +15,7 @@ import json
 import random
 import time
 
-from sealpost_e2e import outbox, processes
+from sealpost_e2e import outbox, processes, require
 
 CANARY = "canary-7f3a"
 # Some pushes fail, and some devices are retired meanwhile.
@@ -54,8 +54,7 @@ def run(options):
             f"{text}; {options.kills} kills (seed {options.seed}), in {seconds:.0f} s, all events at the receiver "
             f"{seconds - settled:.1f} s after the last push"
         )
-        if not fits:
-            raise SystemExit(1)
+        require(fits)
 
 
 # MARK: The receiver

@@ -13,7 +13,7 @@ import random
 import signal
 import time
 
-from sealpost_e2e import patroni, processes, several
+from sealpost_e2e import patroni, processes, require, several
 
 # Seconds from the primary's end to the first stored post.
 LIMIT = patroni.TTL + 8.0
@@ -56,8 +56,7 @@ def run(options):
         f"after the last post; {several.tell(ledger)}"
     )
     late = any(outage.wait > LIMIT for outage in outages)
-    if missing or unpushed or foreign or unexplained or ledger.faults or late or not is_settled:
-        raise SystemExit(1)
+    require(not missing and not unpushed and not foreign and not unexplained and not ledger.faults and not late and is_settled)
 
 
 class Outage:

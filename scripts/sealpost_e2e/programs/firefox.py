@@ -13,9 +13,8 @@ It fails
 import json
 import time
 
-from sealpost_e2e import api, firefox, processes
+from sealpost_e2e import api, firefox, processes, require
 from sealpost_e2e.programs import web_client
-from sealpost_e2e.screen import Wrong
 
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({title, body}) => `${title}: ${body}`))"
 CREATED, GONE = (b"HTTP/1.1 %b\r\nContent-Length: 0\r\n\r\n" % status for status in (b"201 Created", b"410 Gone"))
@@ -27,11 +26,8 @@ def run(options):
         service = firefox.PushService(f"https://localhost:{site.service.port}/push/")
         site.service.answer = lambda request, _: CREATED if service.deliver(request) else GONE
         site.serve()
-        try:
-            with firefox.Firefox(service, options.firefox) as browser:
-                times = go_through(browser, site)
-        except Wrong as wrong:
-            raise SystemExit(f"firefox: {wrong}") from None
+        with firefox.Firefox(service, options.firefox) as browser:
+            times = go_through(browser, site)
         processes.terminate(site.daemon)
     print(f"{len(times)} pushes were shown {min(times):.2f} to {max(times):.2f} s after their posts; another key and a permission were noticed")
 
@@ -52,8 +48,7 @@ def go_through(browser, site):
     first = browser.open(origin + "/plain.html")
     permit(True)
     web_client.change_key_and_permission(ask, site, "", permit, receive)
-    if left := ask(SHOWN):
-        raise Wrong(f"after signing out, these notifications are shown: {left}")
+    require(not (left := ask(SHOWN)), f"after signing out, these notifications are shown: {left}")
     web_client.try_store(ask)
     ask(web_client.RENEWING % site.names())
     tabs = first, browser.open(origin + "/plain.html")
@@ -65,6 +60,5 @@ def go_through(browser, site):
     for tab in tabs:
         browser.switch(tab)
         processes.wait_until(lambda: ask("heard.includes('to both tabs')"), 20, "an event in each tab")
-    if (count := site.page.asked.count("/api/stream")) != 1:
-        raise Wrong(f"two tabs have opened {count} streams")
+    require((count := site.page.asked.count("/api/stream")) == 1, f"two tabs have opened {count} streams")
     return times

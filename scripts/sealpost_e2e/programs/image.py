@@ -10,7 +10,7 @@ what the kubelet does to them for `fsGroup`. A payload must be fetched after a p
 a server is stopped. So the API server, limits, network policies and a shared network file system remain untested. It runs as root.
 """
 
-from sealpost_e2e import environment
+from sealpost_e2e import environment, require
 
 environment.enter()
 
@@ -126,8 +126,7 @@ def build(podman, program, folder):
 
 def run_alone(podman, program):
     """Runs the image without a pod: its version is the program's, and its user may write to a new volume."""
-    if podman.run("run", "--rm", IMAGE, "--version") != processes.run(program, "--version"):
-        raise SystemExit("the image has another version")
+    require(podman.run("run", "--rm", IMAGE, "--version") == processes.run(program, "--version"), "the image has another version")
     podman.run("run", "--rm", "--read-only", "--volume", "new:/var/lib/sealpost", IMAGE, "user", "add", "alice", "--no-password")
 
 
@@ -199,8 +198,7 @@ class Pod:
         if hooks := self.container.get("lifecycle"):
             self.execute(*hooks["preStop"]["exec"]["command"])
         self.podman.run("stop", "--time", self.spec["terminationGracePeriodSeconds"], self.name)
-        if (code := self.state()["ExitCode"]) != 0:
-            raise SystemExit(f"SIGTERM has ended {self.name} with {code}")
+        require((code := self.state()["ExitCode"]) == 0, f"SIGTERM has ended {self.name} with {code}")
         self.podman.run("rm", self.name)
 
 
@@ -213,8 +211,7 @@ def live(pods):
     pods[-1].stop()
     pods[-1].start()
     for pod in pods:
-        if (payload := api.fetch(api.connect(pod.port), id)) != PAYLOAD:
-            raise SystemExit(f"the payload is {payload!r}")
+        require((payload := api.fetch(api.connect(pod.port), id)) == PAYLOAD, f"the payload is {payload!r}")
         pod.execute("sealpost", "doctor")
     print(f"{len(pods)} pods: the probes succeed, and the payload was fetched from each after one was replaced")
 
@@ -226,8 +223,7 @@ def require_unhealthy_while_stopped(pod):
     processes.wait_until(is_healthy, 30, "the health check's content", pause=0.2)
     os.kill(pid := pod.state()["Pid"], signal.SIGSTOP)
     try:
-        if is_healthy():
-            raise SystemExit("the health check is content with a server that is stopped")
+        require(not is_healthy(), "the health check is content with a server that is stopped")
     finally:
         os.kill(pid, signal.SIGCONT)
     processes.wait_until(is_healthy, 30, "the health check's content", pause=0.2)

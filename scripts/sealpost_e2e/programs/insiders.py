@@ -19,7 +19,7 @@ import pathlib
 import sys
 import time
 
-from sealpost_e2e import api, processes
+from sealpost_e2e import api, processes, require
 from sealpost_e2e.insiders import insider as insiders
 from sealpost_e2e.insiders import network, table, watch
 from sealpost_e2e.insiders.moves import ALL
@@ -47,8 +47,7 @@ def run(options):
     processes.raise_descriptor_limit()
     names = options.only.split(",") if options.only else [move.name for move in ALL]
     moves = [move for move in ALL if move.name in names]
-    if len(moves) != len(names):
-        raise SystemExit("there is no such move; --only list prints all")
+    require(len(moves) == len(names), "there is no such move; --only list prints all")
     with Site(options.sealpost, options.crowd) as site:
         daemon, _ = site.serve()
         site.create_honest_users()
@@ -119,5 +118,4 @@ def finish(options, results, quiet, codes, errors):
         f"{LATEST * 1000}), in quiet windows {max(window['worst'] for window in quiet) * 1000:.0f} ms; the daemon ended with "
         f"{max(codes)}, {errors} errors in its log"
     )
-    if bad or any(codes) or errors:
-        raise SystemExit(1)
+    require(not bad and not any(codes) and not errors)

@@ -11,7 +11,7 @@ import re
 import socket
 import time
 
-from sealpost_e2e import environment
+from sealpost_e2e import environment, require
 
 environment.enter()
 
@@ -87,8 +87,7 @@ class Site(outbox.Outbox):
         head, _, body = answer.partition(b"\r\n\r\n")
         top, *lines = head.split(b"\r\n")
         version, code, *phrase = top.split(b" ", 2)
-        if status and int(code) != status:
-            raise SystemExit(f"{method} {target}: {status} was expected, {head.decode('latin-1')} {body[:300]} came")
+        require(not status or int(code) == status, f"{method} {target}: {status} was expected, {head.decode('latin-1')} {body[:300]} came")
         fields = [(name, value.strip()) for name, _, value in (line.partition(b":") for line in lines)]
         complete = True
         if any(name.lower() == b"transfer-encoding" for name, _ in fields):

@@ -19,7 +19,7 @@ import subprocess
 import threading
 import time
 
-from sealpost_e2e import api, chromium, crew, figures, outbox, postgresql, processes, rig
+from sealpost_e2e import api, chromium, crew, figures, outbox, postgresql, processes, require, rig
 from sealpost_e2e.programs import conservation, web_client
 
 STREAM, PUSH, RECALL, INTERVAL = 2, 10, 30, 10  # Seconds.
@@ -242,5 +242,4 @@ def run(options):
                 results += change_everything(site, Stream(site), Page(browser, site), phone)
             results += recall_broadcast(site)
         results += post_beside_storm(site)
-    if not all(results):
-        raise SystemExit(1)
+    require(all(results))

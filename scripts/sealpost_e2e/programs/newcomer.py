@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time
 
-from sealpost_e2e import api, debian, machine, processes, rig
+from sealpost_e2e import api, debian, machine, processes, require, rig
 
 # From `apt-get install` to the first payload, in seconds.
 PACKAGE_LIMIT = 30
@@ -65,8 +65,7 @@ class Clock:
 
     def reached(self, what, limit=None):
         print(f"{self.all:8.1f} s  in all: {what} (load of this machine: {os.getloadavg()[0]:.1f})", flush=True)
-        if limit and self.all > limit:
-            raise SystemExit(f"FAILED: that should take at most {limit} s")
+        require(not limit or self.all <= limit, f"FAILED: that should take at most {limit} s")
 
 
 def from_source(options, folder):
@@ -137,8 +136,7 @@ def blocks():
 def block(marker, text=""):
     """The script of the one block with this marker that contains a text."""
     found = [script for name, script, _ in blocks() if name == marker and text in script]
-    if len(found) != 1:
-        raise SystemExit(f"README.md has {len(found)} blocks of the kind {marker!r} with {text!r}")
+    require(len(found) == 1, f"README.md has {len(found)} blocks of the kind {marker!r} with {text!r}")
     return found[0].strip("\n")
 
 
@@ -152,14 +150,12 @@ def paste(terminal, script, expected):
     """Runs a block; its output must contain each line, in order, with anything for the dots."""
     output = terminal.run(script)
     form = ".*".join(re.escape(line).replace("…", ".*") for line in expected)
-    if not re.search(form, output, re.DOTALL):
-        raise SystemExit(f"FAILED: README.md promises\n{chr(10).join(expected)}\nand what is printed is\n{output}")
+    require(re.search(form, output, re.DOTALL), f"FAILED: README.md promises\n{chr(10).join(expected)}\nand what is printed is\n{output}")
 
 
 def look_at_console(place, clock):
     with place.browser() as browser:
         page = clock.time(f"{CONSOLE} in Chromium", browser.open, CONSOLE)
         text = clock.time("signing in as the administrator", page.evaluate, SIGN_IN % api.PASSWORD)
-    if "Overview" not in text:
-        raise SystemExit(f"FAILED: the console shows {text[:500]}")
+    require("Overview" in text, f"FAILED: the console shows {text[:500]}")
     clock.reached("the console shows its overview")

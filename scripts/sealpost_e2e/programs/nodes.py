@@ -13,7 +13,7 @@ import random
 import secrets
 import time
 
-from sealpost_e2e import api, postgresql, processes, several
+from sealpost_e2e import api, postgresql, processes, require, several
 
 # Seconds until other daemons must have sent a dead daemon's pushes.
 TAKEOVER = 7.0
@@ -60,8 +60,7 @@ def run(options):
         f"{len(takeovers)} takeovers, {len(idle)} of them without other load, of {sum(len(pushes) for pushes, _ in takeovers)} pushes, the slowest {slowest:.1f} s after the death "
         f"(at most {TAKEOVER:.0f}); the outbox was empty {emptied:.1f} s after the last post; {several.tell(ledger)}"
     )
-    if missing or unpushed or foreign or ledger.faults or unexplained or slowest > TAKEOVER:
-        raise SystemExit(1)
+    require(not missing and not unpushed and not foreign and not ledger.faults and not unexplained and slowest <= TAKEOVER)
 
 
 def interfere(site, options, ledger):

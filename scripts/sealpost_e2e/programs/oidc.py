@@ -5,7 +5,7 @@ code with the server. The server must refuse each forged signature. Then clients
 change, strangers invent keys, and the issuer is down for a while.
 """
 
-from sealpost_e2e import environment
+from sealpost_e2e import environment, require
 
 environment.enter()
 
@@ -143,16 +143,14 @@ def show(port, token):
     response = connection.getresponse()
     answer = json.loads(response.read() or b"{}")
     connection.close()
-    if response.status == 503 and "Retry-After" not in response.headers:
-        raise SystemExit("503 without Retry-After")
+    require(response.status != 503 or "Retry-After" in response.headers, "503 without Retry-After")
     return response.status, answer.get("type", "").rpartition(":")[2], answer.get("detail", "")
 
 
 def refuse_all(site, issuer):
     for algorithm in issuer.keys:
         token = issuer.token(algorithm)
-        if (answer := show(site.port, token))[0] != 200:
-            raise SystemExit(f"a right token of {algorithm}: {answer}")
+        require((answer := show(site.port, token))[0] == 200, f"a right token of {algorithm}: {answer}")
     rows = forged(issuer)
     # A token with an unknown key waits until the server has read the keys.
     answers = crew.together(lambda row: show(site.port, row[1]), rows, threads=16)
@@ -161,8 +159,7 @@ def refuse_all(site, issuer):
         if (status, code) != (401, "invalid-token") or word not in detail
     ]
     print(f"{len(rows)} forged tokens refused")
-    if faults:
-        raise SystemExit("\n".join(faults))
+    require(not faults, "\n".join(faults))
 
 
 # MARK: Under load
@@ -243,8 +240,7 @@ def fresh(issuer):
 
 def expect(what, answer, status, code=""):
     print(f"{what}: {answer[0]} {answer[1]}".rstrip())
-    if answer[:2] != (status, code):
-        raise SystemExit(f"expected {status} {code}: {answer}")
+    require(answer[:2] == (status, code), f"expected {status} {code}: {answer}")
 
 
 def run(options):
@@ -260,8 +256,7 @@ def run(options):
         refuse_all(site, issuer)
         rotate(site, issuer, options.count)
         daemon.terminate()
-        if code := daemon.wait(60):
-            raise SystemExit(f"the daemon ended with {code}")
+        require(not (code := daemon.wait(60)), f"the daemon ended with {code}")
         issuer.is_down = True
         daemon, _ = site.serve()
         processes.drain(daemon)

@@ -20,7 +20,7 @@ import subprocess
 import tempfile
 import time
 
-from sealpost_e2e import debian, processes, rig
+from sealpost_e2e import debian, processes, require, rig
 from sealpost_e2e.api import PASSWORD
 
 STATE = "var/lib/sealpost"
@@ -69,8 +69,7 @@ class Root:
     def stop(self):
         code, rest = processes.terminate(self.daemon)
         self.daemon = None
-        if code:
-            raise SystemExit(f"the daemon ended with {code}: {rest}")
+        require(not code, f"the daemon ended with {code}: {rest}")
 
     def text(self, path):
         return (self.path / path).read_text()
@@ -129,8 +128,7 @@ def require_same_bytes(program, folder, package):
         program, folder / "elsewhere", version, elsewhere,
         env=os.environ | {"TZ": "Pacific/Chatham", "LANG": "C", "USER": "somebody"}, umask=0o077,
     )
-    if other.read_bytes() != package.read_bytes():
-        raise SystemExit("the package depends on where it is made")
+    require(other.read_bytes() == package.read_bytes(), "the package depends on where it is made")
     print(f"{package.name}: {package.stat().st_size >> 20} MiB, the same bytes when made elsewhere; lintian has no error")
 
 
@@ -161,8 +159,7 @@ def live(root, program, old, new):
     with (root.path / CONFIGURATION[1:]).open("a") as configuration:
         configuration.write("# ours\n")
     upgrade(root, new)
-    if "# ours" not in root.text(CONFIGURATION[1:]):
-        raise SystemExit("the upgrade has replaced a configuration that was changed")
+    require("# ours" in root.text(CONFIGURATION[1:]), "the upgrade has replaced a configuration that was changed")
     revive(root, id, keyring, "the upgrade")
 
     root.run("apt-get", "remove", "--yes", "sealpost")
@@ -172,22 +169,18 @@ def live(root, program, old, new):
     revive(root, id, keyring, "removal and installation")
 
     root.run("apt-get", "purge", "--yes", "sealpost")
-    if (root.path / CONFIGURATION[1:]).exists():
-        raise SystemExit("the purge has left the configuration")
+    require(not (root.path / CONFIGURATION[1:]).exists(), "the purge has left the configuration")
     root.install(new)
     revive(root, id, keyring, "a purge without an answer")
 
     root.run("debconf-set-selections", input="sealpost sealpost/purge-data boolean true\n")
     root.run("apt-get", "purge", "--yes", "sealpost")
-    if (root.path / STATE).exists():
-        raise SystemExit("the purge has left data that was to be deleted")
+    require(not (root.path / STATE).exists(), "the purge has left data that was to be deleted")
     left = root.run("find", "/etc", "/usr", "/var", "/lib/systemd", "-name", "*sealpost*", "-not", "-path", "/var/cache/*")
-    if left:
-        raise SystemExit(f"the purge has left {left}")
+    require(not left, f"the purge has left {left}")
     root.install(new)
     root.serve()
-    if root.digest(f"{STATE}/keyring") == keyring or root.curl(f"/api/notifications/{id}")[1] != 401:
-        raise SystemExit("what was purged is still there")
+    require(root.digest(f"{STATE}/keyring") != keyring and root.curl(f"/api/notifications/{id}")[1] == 401, "what was purged is still there")
     root.stop()
     print("a purge that was told to deletes all: keys are new, and the user is unknown")
 
@@ -196,8 +189,7 @@ def require_version(root, program):
     """The installed program reports its commit: packaging has kept the note in it."""
     built, installed = processes.run(program, "--version"), root.run("sealpost", "--version")
     commit = re.search(r"\(commit ([0-9a-f]{12})(-dirty)?\)", installed)
-    if not commit or installed != built:
-        raise SystemExit(f"the installed program is {installed.strip()}, and was built as {built.strip()}")
+    require(commit and installed == built, f"the installed program is {installed.strip()}, and was built as {built.strip()}")
     if subprocess.run(["git", "-C", rig.ROOT, "cat-file", "-e", commit[1]], capture_output=True).returncode:
         raise SystemExit(f"the repository has no commit {commit[1]}")
     print(f"installed: {installed.strip()}")
@@ -206,15 +198,12 @@ def require_version(root, program):
 def require_installed(root):
     """The folder belongs to the service's user alone, and nothing was made in it or started."""
     require_private(root, (STATE, 0o700))
-    if list((root.path / STATE).iterdir()):
-        raise SystemExit("the installation has made files of the server")
-    if CONFIGURATION not in root.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "sealpost"):
-        raise SystemExit("the configuration is no conffile")
+    require(not list((root.path / STATE).iterdir()), "the installation has made files of the server")
+    require(CONFIGURATION in root.run("dpkg-query", "--show", "--showformat", "${Conffiles}", "sealpost"), "the configuration is no conffile")
     root.run("runuser", "-u", "sealpost", "--", "sealpost", "doctor", "--config", CONFIGURATION)
     root.run("bash", "-n", "/usr/share/bash-completion/completions/sealpost")
     for unit in ("multi-user.target.wants/sealpost.service", "sockets.target.wants/sealpost.socket"):
-        if not (root.path / "etc/systemd/system" / unit).is_symlink():
-            raise SystemExit(f"{unit} is not enabled")
+        require((root.path / "etc/systemd/system" / unit).is_symlink(), f"{unit} is not enabled")
 
 
 def require_private(root, *files):
@@ -230,8 +219,7 @@ def readme_commands():
     """The lines of README.md that make users, in its section about the package."""
     block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL).group(1)
     lines = [line for line in block.splitlines() if "sealpost user add" in line]
-    if len(lines) != 2:
-        raise SystemExit("README.md does not make an administrator and a user")
+    require(len(lines) == 2, "README.md does not make an administrator and a user")
     return lines
 
 
@@ -241,22 +229,19 @@ def post(root):
     _, status = root.curl(f"/api/register/{device}", "--request", "PUT", "--data", '{"Platform": "stream"}')
     order = {"Payload": PAYLOAD, "To": ["username:alice"]}
     body, posted = root.curl("/api/notifications", "--data", json.dumps(order), user="boss")
-    if (status, posted) != (200, 201):
-        raise SystemExit(f"registering was answered with {status}, posting with {posted}: {body}")
+    require((status, posted) == (200, 201), f"registering was answered with {status}, posting with {posted}: {body}")
     return json.loads(body)["Id"]
 
 
 def require_fetched(root, id, what):
     body, status = root.curl(f"/api/notifications/{id}")
-    if status != 200 or json.loads(body)["Payload"] != PAYLOAD:
-        raise SystemExit(f"after {what} the payload is not fetched: {status} {body}")
+    require(status == 200 and json.loads(body)["Payload"] == PAYLOAD, f"after {what} the payload is not fetched: {status} {body}")
     print(f"fetched after {what}")
 
 
 def revive(root, id, keyring, what):
     """Starts the daemon again, for one fetch."""
-    if root.digest(f"{STATE}/keyring") != keyring:
-        raise SystemExit(f"{what} has changed the keyring")
+    require(root.digest(f"{STATE}/keyring") == keyring, f"{what} has changed the keyring")
     root.serve()
     require_fetched(root, id, what)
     root.stop()
@@ -275,8 +260,7 @@ def upgrade(root, package):
         systemctl.unlink()
         running.rmdir()
     acts = [line for line in asked.splitlines() if re.search(r"\b(start|stop|restart|try-restart)\b", line)]
-    if len(acts) != 1 or not re.search(r"\btry-restart sealpost\.service$", acts[0]):
-        raise SystemExit(f"the upgrade has asked systemd for {acts}")
+    require(len(acts) == 1 and re.search(r"\btry-restart sealpost\.service$", acts[0]), f"the upgrade has asked systemd for {acts}")
     if (version := package.name.split("_")[1]) != root.run("dpkg-query", "--show", "--showformat", "${Version}", "sealpost"):
         raise SystemExit(f"{version} is not installed")
     print(f"upgraded to {version}; systemd was asked for: {acts[0]}")

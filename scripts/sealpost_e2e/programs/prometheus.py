@@ -11,7 +11,7 @@ sixty times shorter, and at most half a minute.
 With `--blind` the copy lacks the alert about paused lanes; then the program must fail. It needs the right to mount.
 """
 
-from sealpost_e2e import processes
+from sealpost_e2e import processes, require
 from sealpost_e2e.alerts import cluster, delivery, server, storage, watch
 
 TROUBLE = {"server": server, "delivery": delivery, "cluster": cluster, "storage": storage}
@@ -31,8 +31,7 @@ def run(options):
         fired += seen
     missing = [name for name in watch.names() if name not in fired]
     print(f"{len(set(fired))} of {len(watch.names())} alerts have fired and cleared")
-    if missing and not options.only:
-        raise SystemExit(f"not seen: {', '.join(missing)}")
+    require(not missing or options.only, f"not seen: {', '.join(missing)}")
 
 
 def check_files():

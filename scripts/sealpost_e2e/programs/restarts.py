@@ -17,7 +17,7 @@ import statistics
 import threading
 import time
 
-from sealpost_e2e import api, crew, processes, rig
+from sealpost_e2e import api, crew, processes, require, rig
 
 FETCHERS, POSTERS = 6, 4
 OPTIONS = {"--count": (1000, "restarts"), "--proxy": {"choices": ["nginx", "haproxy", "varnish", "squid"], "default": "nginx"}}
@@ -99,8 +99,7 @@ def freeze_proxy(site, kind):
         finally:
             os.kill(worker, signal.SIGCONT)
         asking.join()
-        if not answers:
-            raise SystemExit(f"{kind} used a connection that was gone")
+        require(answers, f"{kind} used a connection that was gone")
     processes.terminate(daemon)
     processes.terminate(proxy)
 
@@ -144,5 +143,4 @@ def restart(site, kind, count):
         f"{load.answered + len(load.failures)} requests failed, {missing} of {len(load.posted)} posts lost, "
         f"{stored - len(load.posted)} stored unasked; stop {1000 * statistics.median(stops):.0f} ms, start {1000 * statistics.median(starts):.0f} ms"
     )
-    if load.failures or missing or stored != len(load.posted):
-        raise SystemExit(1)
+    require(not load.failures and not missing and stored == len(load.posted))

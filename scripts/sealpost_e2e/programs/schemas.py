@@ -8,7 +8,7 @@ and queued pushes go out. The comparison must also find a changed row.
 import secrets
 import time
 
-from sealpost_e2e import api, outbox, postgresql, processes, rig, sealing
+from sealpost_e2e import api, outbox, postgresql, processes, require, rig, sealing
 
 FOLDER = rig.ROOT / "Migrations/postgresql"
 # Excluded from the comparison: the servers' own state, and the list of the migrations.
@@ -103,19 +103,15 @@ class Filled(outbox.Outbox):
         connection, boss = self.connect(), api.basic("boss")
         for name in ("boss", "anna", "alice"):
             api.sign_in(connection, name)
-        if api.fetch(connection, self.kept, credentials=self.token) != KEPT:
-            raise SystemExit("a payload is another one")
-        if (count := len(api.ask(connection, "GET", "/api/devices", credentials=boss)["Devices"])) != 3:
-            raise SystemExit(f"{count} devices of 3")
-        if api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] != ["role:nurse"]:
-            raise SystemExit("the tags are gone")
+        require(api.fetch(connection, self.kept, credentials=self.token) == KEPT, "a payload is another one")
+        require((count := len(api.ask(connection, "GET", "/api/devices", credentials=boss)["Devices"])) == 3, f"{count} devices of 3")
+        require(api.ask(connection, "GET", "/api/users/anna/tags", credentials=boss)["Tags"] == ["role:nurse"], "the tags are gone")
         # The scheduled notification is due now.
         self.cluster.query("update scheduled set due_at = 0", database)
         processes.terminate(daemon)
         daemon, _ = self.serve()
         processes.wait_until(lambda: self.accepted(database) == 5, 60, "the pushes of what waited", daemon)
-        if api.fetch(self.connect(), self.later, credentials=self.token) != LATER:
-            raise SystemExit("the payload of what waited is another one")
+        require(api.fetch(self.connect(), self.later, credentials=self.token) == LATER, "the payload of what waited is another one")
         id = api.post(self.connect(), {"Payload": "new", "To": ["news"]}, credentials=boss)
         processes.wait_until(lambda: self.accepted(database) == 8, 60, "the pushes of a new notification", daemon)
         api.fetch(self.connect(), id, credentials=self.token)
@@ -140,15 +136,12 @@ def upgrade_one(site, schema, database):
     site.environment["SEALPOST_DATABASE"] = site.cluster.url.replace(f"/{postgresql.NAME}?", f"/{database}?")
     site.call("migrate", "--config", site.configuration)
     changed = differences(before, site.rows(tables, database))
-    if changed:
-        raise SystemExit(f"the upgrade from {schema[-1][0]} has changed {changed}")
-    if "is intact and up to date" not in (found := site.call("doctor", "--config", site.configuration)):
-        raise SystemExit(f"migrated, but: {found}")
+    require(not changed, f"the upgrade from {schema[-1][0]} has changed {changed}")
+    require("is intact and up to date" in (found := site.call("doctor", "--config", site.configuration)), f"migrated, but: {found}")
     site.call("audit", "verify", "--config", site.configuration)
     # The comparison must find a changed value.
     site.cluster.query("update recipient set change = change + 1000 where fetched_at is not null", database)
-    if differences(before, site.rows(tables, database)) != ["recipient"]:
-        raise SystemExit("a row that was changed is not found")
+    require(differences(before, site.rows(tables, database)) == ["recipient"], "a row that was changed is not found")
     site.cluster.query("update recipient set change = change - 1000 where fetched_at is not null", database)
     site.use(database)
     return sum(map(len, before.values()))

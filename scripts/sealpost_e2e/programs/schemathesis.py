@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 
-from sealpost_e2e import api, crew, outbox, rig
+from sealpost_e2e import api, crew, outbox, require, rig
 
 CLIENTS = rig.ROOT / "Tests/Clients"
 TOOL = rig.ROOT / ".venv-e2e/bin/schemathesis"
@@ -125,5 +125,4 @@ def run(options):
         crew.together(lambda pair: work(*pair), zip((first, second), facts))
     print(f"schemathesis: {runs.count} cases of {len(ids)} operations and {options.chains} chains in "
         f"{time.monotonic() - start:.0f} s, {len(runs.failed)} of them failed{': ' + ', '.join(runs.failed) if runs.failed else ''}")
-    if runs.failed:
-        raise SystemExit(1)
+    require(not runs.failed)

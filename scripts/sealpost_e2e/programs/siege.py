@@ -11,7 +11,7 @@ The deadlines and the limit of connections from one address, which would end the
 import http.client
 import statistics
 
-from sealpost_e2e import api, processes, rig
+from sealpost_e2e import api, processes, require, rig
 from sealpost_e2e.figures import percentile, steady_requests
 
 SLOW, IDLE = 4000, 10_000
@@ -117,5 +117,4 @@ def waiting(port):
 def run(options):
     processes.raise_descriptor_limit()
     results = [slow_clients(options.sealpost, options.seconds), idle_connections(options.sealpost)]
-    if not all(results):
-        raise SystemExit(1)
+    require(all(results))

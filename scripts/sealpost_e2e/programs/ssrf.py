@@ -15,7 +15,7 @@ import tempfile
 import threading
 import time
 
-from sealpost_e2e import api, listening, processes, rig
+from sealpost_e2e import api, listening, processes, require, rig
 from sealpost_e2e.api import ask
 from sealpost_e2e.insiders import network
 
@@ -106,8 +106,7 @@ class Sink(listening.Listener):
         # Proves that the recorder works, as an empty record would prove nothing.
         for address in PRIVATE + PRIVATE6 + [GLOBAL, GLOBAL6]:
             processes.wait_until(lambda: reaches(address), 30, f"the way to {address}")
-        if len(self.arrivals) != len(PRIVATE + PRIVATE6) + 2:
-            raise SystemExit("the sink does not hear at every address")
+        require(len(self.arrivals) == len(PRIVATE + PRIVATE6) + 2, "the sink does not hear at every address")
         self.arrivals.clear()
 
     def serve(self, connection):
@@ -168,5 +167,4 @@ def judge(trace, sink, resolver):
         f"{dict(tried)}; {len(sink.arrivals)} arrived, {len(strangers)} of them inside; "
         f"{len(late)} names not asked about again"
     )
-    if wrong or strangers or late or not {GLOBAL, GLOBAL6} <= set(tried) or not sink.arrivals:
-        raise SystemExit(f"wrong: {wrong} {strangers} {late}")
+    require(not wrong and not strangers and not late and {GLOBAL, GLOBAL6} <= set(tried) and sink.arrivals, f"wrong: {wrong} {strangers} {late}")

@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 
-from sealpost_e2e import api, crew, figures, postgresql, several
+from sealpost_e2e import api, crew, figures, postgresql, require, several
 
 EVENT = re.compile(rb"id: (\d+)\ndata: ")
 # Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
@@ -130,8 +130,7 @@ def run(options):
     missing = [report("at rest", *first), report(f"with {options.kills} kills (seed {options.seed})", *second)]
     opened, twice = sum(device.opened for device in devices), sum(sum(device.counts.values()) - len(device.counts) for device in devices)
     print(f"{opened} streams opened by {options.devices} devices at {options.nodes} daemons; {twice} events came more than once")
-    if any(missing):
-        raise SystemExit(1)
+    require(not any(missing))
 
 
 def steady(site, devices, alice, options):

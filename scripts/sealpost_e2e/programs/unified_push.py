@@ -15,7 +15,7 @@ import subprocess
 import threading
 import xml.etree.ElementTree as xml
 
-from sealpost_e2e import api, processes, rig, tls
+from sealpost_e2e import api, processes, require, rig, tls
 
 UNIFIED_PUSH = "http://gultsch.de/xmpp/drafts/unified-push"
 SASL, BIND = "urn:ietf:params:xml:ns:xmpp-sasl", "urn:ietf:params:xml:ns:xmpp-bind"
@@ -60,10 +60,8 @@ def send(client, apps, devices, states):
     id = api.post(client, {"Payload": "hello", "To": ["username:alice"]})
     for app in apps:
         push = json.loads(app.next_push())
-        if push.get("id") != id and str(id) not in json.dumps(push):
-            raise SystemExit(f"the push of {id} is {push}")
-    if api.fetch(client, id) != "hello":
-        raise SystemExit("the payload is wrong")
+        require(push.get("id") == id or str(id) in json.dumps(push), f"the push of {id} is {push}")
+    require(api.fetch(client, id) == "hello", "the payload is wrong")
 
     def ends():
         entries = api.ask(client, "GET", f"/api/notifications/{id}/deliveries")["Deliveries"]
@@ -148,8 +146,7 @@ class Distributor:
         )
         self.apps[app.instance] = app
         with self.arrived:
-            if not self.arrived.wait_for(lambda: "registered" in self.answers, 30):
-                raise SystemExit("Prosody registers no app")
+            require(self.arrived.wait_for(lambda: "registered" in self.answers, 30), "Prosody registers no app")
             return self.answers.pop("registered").get("endpoint")
 
     def listen(self):
@@ -175,8 +172,7 @@ class Distributor:
 
     def read(self, name):
         element = self.next()
-        if element.tag != name:
-            raise SystemExit(f"Prosody sends {xml.tostring(element)}, not {name}")
+        require(element.tag == name, f"Prosody sends {xml.tostring(element)}, not {name}")
         return element
 
     def next(self):
@@ -221,11 +217,9 @@ answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("
     def next_push(self):
         """The plaintext of the next push; there must be one."""
         with self.arrived:
-            if not self.arrived.wait_for(lambda: self.pushes, 30):
-                raise SystemExit(f"no push came to {re.sub('push/.*', 'push/…', self.endpoint)}")
+            require(self.arrived.wait_for(lambda: self.pushes, 30), f"no push came to {re.sub('push/.*', 'push/…', self.endpoint)}")
             body = self.pushes.pop(0)
-            if self.pushes:
-                raise SystemExit("a push came twice")
+            require(not self.pushes, "a push came twice")
         return call("""
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 import http_ece

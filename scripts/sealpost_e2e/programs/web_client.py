@@ -25,8 +25,8 @@ import shutil
 import socket
 import threading
 
-from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, rig, tls
-from sealpost_e2e.screen import THEMES, Screen, Wrong
+from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, require, rig, tls
+from sealpost_e2e.screen import THEMES, Screen
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
 SECRET = "a secret text"
@@ -183,8 +183,7 @@ class Site(rig.Rig):
         (self.folder / "page/settings.js").write_text(f"export default {json.dumps(settings)};\n")
         page, script = re.search(r"<!-- first launch -->\n```html\n(.*?)```.*?```js\n(.*?)```", (rig.ROOT / "docs/web.md").read_text(), re.S).groups()
         lines = [line for line in script.splitlines() if line.strip()]
-        if len(lines) > 20:
-            raise Wrong(f"the first launch in docs/web.md has {len(lines)} lines")
+        require(len(lines) <= 20, f"the first launch in docs/web.md has {len(lines)} lines")
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
         (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
 
@@ -306,8 +305,7 @@ class Visitor(Screen):
         self.until(f"wordsHeard > {heard}", "the worker's word that it has shown a push", 60)
         now = self.shown()
         new = [one for one in now if one not in before]
-        if len(new) != 1:
-            raise Wrong(f"for a push the worker shows {now}, after {before}")
+        require(len(new) == 1, f"for a push the worker shows {now}, after {before}")
         return new[0]
 
     def shown(self):
@@ -322,8 +320,7 @@ class Visitor(Screen):
         self.until("navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.length === 0)", "an end of notifications")
 
     def close(self):
-        if self.errors:
-            raise Wrong(f"errors on the page: {self.errors}")
+        require(not self.errors, f"errors on the page: {self.errors}")
         self.browser.watchers.remove(self.watch)
         super().close()
 
@@ -345,14 +342,12 @@ def first_launch(visitor, site):
     visitor.click("Turn on notifications")
     visitor.until("document.getElementById('offer').hidden", "a registration")
     devices = site.ask("GET", "/api/register")
-    if "webpush" not in json.dumps(devices):
-        raise Wrong(f"the browser is not registered: {devices}")
+    require("webpush" in json.dumps(devices), f"the browser is not registered: {devices}")
     processes.wait_until(lambda: '"stream"' not in json.dumps(site.ask("GET", "/api/register")), 20, "the end of the stream's registration")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     second = site.post({"Payload": "your result is there"})
     found = visitor.push(second)
-    if (found["body"], found["title"]) != ("your result is there", "Clinic"):
-        raise Wrong(f"the worker shows {found}")
+    require((found["body"], found["title"]) == ("your result is there", "Clinic"), f"the worker shows {found}")
     # The page has it from the worker, without a request.
     visitor.has("your result is there")
     visitor.has("3 new")
@@ -372,8 +367,7 @@ def launch_as_written(browser, site):
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     visitor.until("import('/first/sealpost.js').then(({PushClient}) => PushClient.reopen()).then(push => push.registrationID())", "a registration")
     second = site.post({"Payload": "and pushed"})
-    if (found := visitor.push(second))["body"] != "and pushed":
-        raise Wrong(f"the first launch's worker shows {found}")
+    require((found := visitor.push(second))["body"] == "and pushed", f"the first launch's worker shows {found}")
     visitor.has("and pushed")
     for each in (id, second):
         site.ask("DELETE", f"/api/notifications/{each}")
@@ -401,18 +395,15 @@ def share_a_browser(browser, site):
     visitor.open("/plain.html")
     registrations = visitor.ask(ACCOUNTS % site.names())
     endpoint = visitor.ask("subscription.endpoint")
-    if len(set(registrations)) != 2:
-        raise Wrong(f"two accounts are registered as {registrations}")
+    require(len(set(registrations)) == 2, f"two accounts are registered as {registrations}")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     sent = {name: [] for name in USERS}
     for number, name in enumerate(["private", "practice", "practice", "private", "private", "practice"]):
         text = f"number {number} for {name}"
         message = posted(visitor, site, name, text)
-        if "accountHint" not in message:
-            raise Wrong(f"a push to a shared subscription has no hint: {message}")
+        require("accountHint" in message, f"a push to a shared subscription has no hint: {message}")
         found = visitor.push(None, data=message)
-        if (found["title"], found["body"]) != (name, text) or name not in found["tag"].split():
-            raise Wrong(f"of a push for {name} the worker shows {found}")
+        require((found["title"], found["body"]) == (name, text) and name in found["tag"].split(), f"of a push for {name} the worker shows {found}")
         sent[name].append(text)
         check_inboxes(visitor, sent)
     # A hint for neither: an account that another user has registered.
@@ -420,7 +411,7 @@ def share_a_browser(browser, site):
     before = fetches(site)
     found = visitor.push(None, data=json.dumps(strange))
     if found["body"] != PLACEHOLDER or found["title"] in USERS or fetches(site) != before:
-        raise Wrong(f"of a push for nobody here the worker shows {found}, after {fetches(site) - before} fetches")
+        raise SystemExit(f"of a push for nobody here the worker shows {found}, after {fetches(site) - before} fetches")
     # The account that signs out leaves the subscription to the other.
     visitor.ask("accounts.private.signOut()")
     visitor.clear()
@@ -428,12 +419,9 @@ def share_a_browser(browser, site):
     site.post({"Payload": "to nobody"})
     text = "to who is left"
     found = visitor.push(None, data=posted(visitor, site, "practice", text))
-    if (found["title"], found["body"]) != ("practice", text):
-        raise Wrong(f"after the other has signed out, the worker shows {found}")
-    if len(site.service.requests) != count + 1:
-        raise Wrong(f"{len(site.service.requests) - count} pushes went to the subscription, not one")
-    if endpoint != visitor.ask("globalThis.subscription?.endpoint ?? null"):
-        raise Wrong("the sign-out of one account has ended the subscription")
+    require((found["title"], found["body"]) == ("practice", text), f"after the other has signed out, the worker shows {found}")
+    require(len(site.service.requests) == count + 1, f"{len(site.service.requests) - count} pushes went to the subscription, not one")
+    require(endpoint == visitor.ask("globalThis.subscription?.endpoint ?? null"), "the sign-out of one account has ended the subscription")
     sent["practice"].append(text)
     check_inboxes(visitor, {"practice": sent["practice"]})
     visitor.close()
@@ -463,8 +451,7 @@ def use_tabs(browser, site):
     visitor.ask(RENEWING % signatures)
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     for text in ("with a renewed token", "and by a killed worker"):
-        if (found := visitor.push(site.post({"Payload": text})))["body"] != text:
-            raise Wrong(f"a worker whose token has ended shows {found}")
+        require((found := visitor.push(site.post({"Payload": text})))["body"] == text, f"a worker whose token has ended shows {found}")
         visitor.call("ServiceWorker.stopAllWorkers")
     tabs = [browser.open(site.tabs + "/plain.html") for _ in range(TABS)]
     streams = site.page.asked.count("/api/stream")
@@ -474,8 +461,7 @@ def use_tabs(browser, site):
     site.post({"Payload": "to all tabs"})
     for tab in tabs:
         processes.wait_until(lambda tab=tab: tab.evaluate("heard.includes('to all tabs')"), 20, "an event in each tab")
-    if (count := site.page.asked.count("/api/stream") - streams) != 1:
-        raise Wrong(f"{TABS} tabs have opened {count} streams")
+    require((count := site.page.asked.count("/api/stream") - streams) == 1, f"{TABS} tabs have opened {count} streams")
     for tab in tabs:
         tab.close()
     visitor.close()
@@ -510,8 +496,7 @@ def use_calls(browser, site):
     visitor.open("/plain.html")
     found = visitor.ask(CALLS % site.names())
     device = [[["username:carl", "weather:berlin"], "webpush"]]
-    if found != [device, "accepted", True, device, True, device, True]:
-        raise Wrong(f"the calls have returned {found}")
+    require(found == [device, "accepted", True, device, True, device, True], f"the calls have returned {found}")
     visitor.close()
 
 
@@ -531,9 +516,8 @@ def use_changes(browser, site):
         message = decrypt(visitor, pushes()[0])
         notification = json.loads(message)["notification"]
         if (notification["title"], notification["body"], notification["navigate"]) != ("Clinic", PLACEHOLDER, f"{site.tabs}/#m{id}") or text in message:
-            raise Wrong(f"Safari would show {notification}")
-        if (found := visitor.push(None, data=message))["body"] != text:
-            raise Wrong(f"of a message with a placeholder the worker shows {found}")
+            raise SystemExit(f"Safari would show {notification}")
+        require((found := visitor.push(None, data=message))["body"] == text, f"of a message with a placeholder the worker shows {found}")
 
     change_key_and_permission(visitor.ask, site, f"https://{APPLE}/", permit, receive)
     visitor.close()
@@ -564,18 +548,15 @@ def change_key_and_permission(ask, site, service, permit, receive):
     site.restart(lambda: (site.folder / "var/vapid.pem").unlink())
     second = ask(AGAIN)
     if None in first + second or {one == other for one, other in zip(first[1:], second[1:])} != {False} or first[0] != second[0]:
-        raise Wrong(f"with another key the registration is {second}, after {first}")
+        raise SystemExit(f"with another key the registration is {second}, after {first}")
     receive("with the second key")
     permit(False)
     refused = ask("push.register().then(String, error => error.code)"), ask("push.registerIfNeeded().then(String)")
-    if refused != ("denied", "null"):
-        raise Wrong(f"without permission the calls return {refused}")
+    require(refused == ("denied", "null"), f"without permission the calls return {refused}")
     permit(True)
-    if None in (third := ask(AGAIN)):
-        raise Wrong(f"with permission again the registration is {third}")
+    require(None not in (third := ask(AGAIN)), f"with permission again the registration is {third}")
     receive("with permission again")
-    if not ask("push.signOut()"):
-        raise Wrong("the sign-out was not confirmed")
+    require(ask("push.signOut()"), "the sign-out was not confirmed")
 
 
 def posted(visitor, site, name, text):
@@ -598,8 +579,7 @@ def check_inboxes(visitor, sent):
         cached = visitor.ask(f"accounts[{json.dumps(name)}].cachedInbox().then(({{notifications}}) => notifications.map(({{payload}}) => payload))")
         others = {text for other, texts in sent.items() if other != name for text in texts}
         # A push syncs, so that older notifications are there, too.
-        if not set(texts) <= set(cached) or others & set(cached):
-            raise Wrong(f"{name} has {cached} in its cache, not {texts}")
+        require(set(texts) <= set(cached) and not (others & set(cached)), f"{name} has {cached} in its cache, not {texts}")
 
 
 def fetches(site):
@@ -623,8 +603,7 @@ def read_and_dismiss(visitor, site, id):
 def read_once(visitor, site):
     """A push of a read-once payload shows a placeholder and fetches nothing; the user opens it later."""
     id = site.post({"Payload": "only once", "ReadOnce": True})
-    if (found := visitor.push(id))["body"] != PLACEHOLDER:
-        raise Wrong(f"of a payload that may be read once, the worker shows {found}")
+    require((found := visitor.push(id))["body"] == PLACEHOLDER, f"of a payload that may be read once, the worker shows {found}")
     visitor.has("This message can be opened once.")
     visitor.click("Open once")
     visitor.has("only once")
@@ -677,8 +656,7 @@ def meet_proxies(visitor, site, own):
             wanted = [interferer.finding(call, kind == "signatures") for call in interferers.FETCHES]
             keeper = f"keeper {number} {kind}"
             first = trial(visitor, site, keeper, signatures, id, text=text)
-            if first["found"] != ["truth", "truth"]:
-                raise Wrong(f"without a proxy: {first}")
+            require(first["found"] == ["truth", "truth"], f"without a proxy: {first}")
             gate = Gate(site.port) if interferer.needs_no_daemon else None
             site.interpose(interferer.files, interferer.how, gate.port if gate else None)
             if interferer.is_cache:
@@ -688,15 +666,14 @@ def meet_proxies(visitor, site, own):
                 gate.close()
             result = trial(visitor, site, f"trial {number} {kind}", signatures, id, text=text)
             if not all(found in (due if isinstance(due, set) else {due}) for found, due in zip(result["found"], wanted)):
-                raise Wrong(f"{what}, {kind}: {result['found']}, not {wanted}")
+                raise SystemExit(f"{what}, {kind}: {result['found']}, not {wanted}")
             named.update(result["found"])
             # A client with the true content shows it with its date, whatever the proxy does.
             again = trial(visitor, site, keeper, signatures, id, text=text)
             if kind == "signatures":
                 if text not in again["cached"] or any(forgery in again["cached"] + result["cached"] for forgery in FORGERIES):
-                    raise Wrong(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
-                if "belief" in again["found"] + result["found"]:
-                    raise Wrong(f"{what}, {kind}: a wrong payload was accepted")
+                    raise SystemExit(f"{what}, {kind}: the cache has {again['cached']}, {result['cached']}")
+                require("belief" not in again["found"] + result["found"], f"{what}, {kind}: a wrong payload was accepted")
                 push_through(visitor, site, id, wanted, what, text)
             print(f"{kind:10}  {what:44}", *result["found"], flush=True)
             site.direct()
@@ -711,8 +688,7 @@ def push_through(visitor, site, id, wanted, what, text):
     found = visitor.push(id)
     # A cache may have nothing for this address yet.
     due = {text} if wanted[0] == interferers.TRUTH else {text, PLACEHOLDER} if wanted[0] == {"wrongEcho"} else {PLACEHOLDER}
-    if found["body"] not in due or found["title"] != "Clinic":
-        raise Wrong(f"{what}: the worker shows {found}")
+    require(found["body"] in due and found["title"] == "Clinic", f"{what}: the worker shows {found}")
 
 
 def cross_origins(visitor, site, id):
@@ -721,20 +697,17 @@ def cross_origins(visitor, site, id):
     more = {"server": f"https://push.example:{site.other.port}"}
     for number, signatures in enumerate(("unsigned", site.signatures)):
         found = trial(visitor, site, f"cross {number}", signatures, id, more)["found"]
-        if found != ["truth", "truth"]:
-            raise Wrong(f"from another origin: {found}")
+        require(found == ["truth", "truth"], f"from another origin: {found}")
     for files, wanted in ((["nginx-portal.conf"], "missingEcho"), (["haproxy-meddle.cfg"], "signature"), (["haproxy-meddle.cfg cut"], "truncated")):
         file, _, how = files[0].partition(" ")
         site.interpose([file], how or "rewrite")
         found = trial(visitor, site, f"cross {file} {how}", site.signatures, id, more)["found"]
-        if found != [wanted, wanted]:
-            raise Wrong(f"from another origin, {file} {how}: {found}, not {wanted}")
+        require(found == [wanted, wanted], f"from another origin, {file} {how}: {found}, not {wanted}")
     site.direct()
     site.set_upstream(None)
     found = trial(visitor, site, "cross down", site.signatures, id, more)["found"]
     site.direct()
-    if found != ["offline", "offline"]:
-        raise Wrong(f"from another origin, without an answer: {found}")
+    require(found == ["offline", "offline"], f"from another origin, without an answer: {found}")
     visitor.open()
 
 
@@ -748,8 +721,7 @@ def try_store(ask):
             return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
         })"""
     )
-    if found != [[True, False], 1, 1, ["a"]]:
-        raise Wrong(f"two commits at once: {found}")
+    require(found == [[True, False], 1, 1, ["a"]], f"two commits at once: {found}")
     # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
     found = ask(
         """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
@@ -767,8 +739,7 @@ def try_store(ask):
             return [value, opened.length];
         })"""
     )
-    if found != [1, 2]:
-        raise Wrong(f"after the browser has closed the connection: {found}")
+    require(found == [1, 2], f"after the browser has closed the connection: {found}")
 
 
 def go_offline(visitor, site, id):
@@ -781,11 +752,9 @@ def go_offline(visitor, site, id):
     visitor.has("As of ")
     visitor.ask(f"document.querySelector('#m{id} .quiet').click()")
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "a message that is new again")
-    if not site.ask("GET", f"/api/notifications/{id}")["Read"]:
-        raise Wrong("the server knows of what was done without a network")
+    require(site.ask("GET", f"/api/notifications/{id}")["Read"], "the server knows of what was done without a network")
     visitor.clear()
-    if (found := visitor.push(late))["body"] != PLACEHOLDER:
-        raise Wrong(f"without a network the worker shows {found}")
+    require((found := visitor.push(late))["body"] == PLACEHOLDER, f"without a network the worker shows {found}")
     # Reads the earlier marks, and takes them to the network.
     visitor.open()
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "what was done, after a reload")
@@ -819,28 +788,22 @@ def sign_out(visitor, site):
     def is_registered():
         return device in json.dumps([one for one in site.ask("GET", "/api/register") if not one.get("RetiredAt")])
 
-    if not device or not is_registered():
-        raise Wrong("the page's device is not registered")
+    require(device and is_registered(), "the page's device is not registered")
     site.page.isUp = False
     visitor.click("Sign out")
     visitor.has("Password")
-    if SECRET in visitor.ask("document.body.textContent"):
-        raise Wrong("a message is still on the page")
-    if left := visitor.shown():
-        raise Wrong(f"after signing out, these notifications are shown: {left}")
+    require(SECRET not in visitor.ask("document.body.textContent"), "a message is still on the page")
+    require(not (left := visitor.shown()), f"after signing out, these notifications are shown: {left}")
     rows = visitor.ask(ROWS)
     if left := [name for name in rows if name.startswith(("entry/", "cursor", "session", "registration", "outbox/"))]:
-        raise Wrong(f"after signing out, these are left: {left}")
-    if not any(name.startswith("ending/") for name in rows):
-        raise Wrong(f"the sign-out is forgotten: {rows}")
-    if not is_registered():
-        raise Wrong("the device has ended without a network")
+        raise SystemExit(f"after signing out, these are left: {left}")
+    require(any(name.startswith("ending/") for name in rows), f"the sign-out is forgotten: {rows}")
+    require(is_registered(), "the device has ended without a network")
     site.page.isUp = True
     visitor.open()
     processes.wait_until(lambda: not is_registered(), 20, "the end of the device")
     visitor.until(f"{ROWS}.then(rows => !rows.some(name => name.startsWith('ending/')))", "the end of the sign-out")
-    if (found := visitor.push(1))["body"] != PLACEHOLDER:
-        raise Wrong(f"signed out, the worker shows {found}")
+    require((found := visitor.push(1))["body"] == PLACEHOLDER, f"signed out, the worker shows {found}")
 
 
 def search_profile(profile):
@@ -852,13 +815,10 @@ def search_profile(profile):
         content = path.read_bytes()
         searched += len(content)
         for secret in (SECRET, "your result is there"):
-            if secret.encode() in content or secret.encode("utf-16-le") in content:
-                raise Wrong(f"{secret!r} is unsealed in {path.name}")
+            require(secret.encode() not in content and secret.encode("utf-16-le") not in content, f"{secret!r} is unsealed in {path.name}")
         # The client's own sources contain only a token's prefix.
-        if re.search(rb"spt_\w{20}|s\0p\0t\0_\0(?:\w\0){20}", content):
-            raise Wrong(f"a token is unsealed in {path.name}")
-    if searched < 10_000:
-        raise Wrong("the browser's databases are empty, so that nothing was searched")
+        require(not re.search(rb"spt_\w{20}|s\0p\0t\0_\0(?:\w\0){20}", content), f"a token is unsealed in {path.name}")
+    require(searched >= 10_000, "the browser's databases are empty, so that nothing was searched")
     return searched
 
 
@@ -908,8 +868,6 @@ def run(options):
                 for origin in (site.origin, site.first, site.shared, site.tabs):
                     browser.call("Browser.grantPermissions", permissions=["notifications"], origin=origin)
                 go_through(browser, site)
-        except Wrong as wrong:
-            raise SystemExit(f"web-client: {wrong}") from None
         finally:
             site.direct()
         processes.terminate(site.daemon)
