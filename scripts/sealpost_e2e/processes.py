@@ -55,7 +55,8 @@ def wait_until(condition, seconds, what, process=None, pause=0.02):
     """Waits until a condition holds; ends the program at a timeout or at the end of `process`."""
     deadline = time.monotonic() + seconds
     while not condition():
-        require(not process or process.poll() is None, f"the daemon ended with {process.returncode} before {what}")
+        if process and process.poll() is not None:
+            raise SystemExit(f"the daemon ended with {process.returncode} before {what}")
         require(time.monotonic() <= deadline, f"{what} did not come within {seconds} s")
         time.sleep(pause)
 

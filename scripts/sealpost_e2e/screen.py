@@ -96,6 +96,12 @@ class Screen(chromium.Page):
     def has(self, text, seconds=20):
         self.until(f"document.body.innerText.includes({json.dumps(text)})", f"“{text}”", seconds)
 
+    def do(self, *steps):
+        """Takes steps: a verb, which is a method, and its objects, such as `has Sign in` or `fill Name: anna`."""
+        for step in steps:
+            verb, _, words = step.partition(" ")
+            getattr(self, verb)(*(words.split(": ", 1) if verb in ("fill", "enter") else [words] if words else []))
+
     def judge(self, what):
         """Checks the drawn page by the rules."""
         found = self.ask(RULES)

@@ -286,12 +286,6 @@ class Operator(Screen):
 
     # MARK: Steps
 
-    def do(self, *steps):
-        """Takes steps: a verb, which is a method, and its object, such as `fill Name: anna` or `enter`."""
-        for step in steps:
-            verb, _, words = step.partition(" ")
-            getattr(self, verb)(*(words.split(": ", 1) if verb in ("fill", "enter") else [words]))
-
     def enter(self, which, text):
         self.fill(which, text)
         self.key("Enter")

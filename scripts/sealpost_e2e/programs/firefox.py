@@ -49,12 +49,12 @@ def go_through(browser, site):
     permit(True)
     web_client.change_key_and_permission(ask, site, "", permit, receive)
     require(not (left := ask(SHOWN)), f"after signing out, these notifications are shown: {left}")
-    web_client.try_store(ask)
-    ask(web_client.RENEWING % site.names())
+    web_client.try_store(ask, site)
+    ask(site.script(web_client.RENEWING))
     tabs = first, browser.open(origin + "/plain.html")
     for tab in tabs:
         browser.switch(tab)
-        ask(web_client.LISTENING % site.names())
+        ask(site.script(web_client.LISTENING))
     processes.wait_until(lambda: "/api/stream" in site.page.asked, 20, "a stream")
     site.post({"Payload": "to both tabs"})
     for tab in tabs:

@@ -26,12 +26,11 @@ STREAM, PUSH, RECALL, INTERVAL = 2, 10, 30, 10  # Seconds.
 MARKED, TURNS, SECONDS, SLOWDOWN = 500, 12, 5, 1.25
 HANDLE, DEVICES = "ab" * 32, {"apns": 3334, "fcm": 3333, "wns": 3333}
 RESULT = {"Payload": "your result", "To": ["username:anna"]}
-PAGE = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    globalThis.push = await PushClient.open({signatures: %s, title: 'Clinic', worker: '/worker.js'});
-    await push.signIn('anna', %s).then(() => push.startWorker());
+PAGE = """
+    globalThis.push = await PushClient.open({signatures, title: 'Clinic', worker: '/worker.js'});
+    await push.signIn('anna', password).then(() => push.startWorker());
     (async () => { for await (const {id} of push.events()) console.debug(id); })();
-})()"""
+"""
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({data}) => data.id))"
 OPTIONS = {
     "--client": {"default": rig.ROOT / ".build/debug/ClientProgram", "help": "the phone's app (.build/debug/ClientProgram)"},
@@ -87,7 +86,7 @@ class Page:
     def __init__(self, browser, site):
         self.visitor = web_client.Visitor(browser, site)
         self.visitor.open("/plain.html")
-        self.visitor.ask(PAGE % (json.dumps(site.signatures), json.dumps(api.PASSWORD)))
+        self.visitor.ask(site.script(PAGE))
         processes.wait_until(lambda: self.visitor.registration is not None, 20, "the worker's registration")
 
     @property

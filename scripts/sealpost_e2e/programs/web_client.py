@@ -187,10 +187,12 @@ class Site(rig.Rig):
         (self.folder / "page/first/index.html").write_text(f'<!doctype html><html lang="en"><title>First</title>{page}<script type="module" src="app.js"></script>')
         (self.folder / "page/first/app.js").write_text(f"const KEYS = {json.dumps(self.keys)};\n{script}")
 
-    def names(self):
-        """The constants of scripts, as JSON."""
-        names = {"service": f"https://localhost:{self.service.port}/push/", "users": USERS, "signatures": self.signatures, "password": api.PASSWORD}
-        return {name: json.dumps(value) for name, value in names.items()}
+    def script(self, body, **more):
+        """JavaScript for a page, which the client's names and some constants precede."""
+        service = f"https://localhost:{self.service.port}/push/"
+        names = {"service": service, "users": USERS, "signatures": self.signatures, "password": api.PASSWORD, "token": self.token} | more
+        constants = "".join(f"const {name} = {json.dumps(value)};" for name, value in names.items())
+        return "(async () => { const {PushClient, IndexedStore} = await import('/sealpost/sealpost.js');" + f"{constants}{body}}})()"
 
     def restart(self, change):
         """Starts the daemon again, with a change in between."""
@@ -331,15 +333,11 @@ class Visitor(Screen):
 def first_launch(visitor, site):
     """Signs in, sees the inbox, enables notifications, and gets a push."""
     id = site.post({"Payload": SECRET})
-    visitor.open()
-    visitor.sign_in()
-    visitor.has(SECRET)
-    visitor.has("Up to date")
+    visitor.do("open", "sign_in", f"has {SECRET}", "has Up to date")
     # Over the event stream, until notifications are enabled.
     processes.wait_until(lambda: '"stream"' in json.dumps(site.ask("GET", "/api/register")), 20, "a stream's registration")
     site.post({"Payload": "before any push"})
-    visitor.has("before any push")
-    visitor.click("Turn on notifications")
+    visitor.do("has before any push", "click Turn on notifications")
     visitor.until("document.getElementById('offer').hidden", "a registration")
     devices = site.ask("GET", "/api/register")
     require("webpush" in json.dumps(devices), f"the browser is not registered: {devices}")
@@ -349,8 +347,7 @@ def first_launch(visitor, site):
     found = visitor.push(second)
     require((found["body"], found["title"]) == ("your result is there", "Clinic"), f"the worker shows {found}")
     # The page has it from the worker, without a request.
-    visitor.has("your result is there")
-    visitor.has("3 new")
+    visitor.do("has your result is there", "has 3 new")
     return id
 
 
@@ -358,12 +355,9 @@ def launch_as_written(browser, site):
     """The first launch in docs/web.md, on its own page: from signing in to a pushed message."""
     visitor = Visitor(browser, site, origin=site.first)
     id = site.post({"Payload": "by the guide"})
-    visitor.open("/first/")
-    visitor.has("Sign in")
+    visitor.do("open /first/", "has Sign in")
     visitor.ask(f"document.querySelector('form').user.value = 'alice'; document.querySelector('form').password.value = {json.dumps(api.PASSWORD)}")
-    visitor.click("Sign in")
-    visitor.has("by the guide")
-    visitor.click("Notify me")
+    visitor.do("click Sign in", "has by the guide", "click Notify me")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     visitor.until("import('/first/sealpost.js').then(({PushClient}) => PushClient.reopen()).then(push => push.registrationID())", "a registration")
     second = site.post({"Payload": "and pushed"})
@@ -375,17 +369,15 @@ def launch_as_written(browser, site):
 
 
 # Two accounts on one page, as in `docs/web.md`.
-ACCOUNTS = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    globalThis.pushService = %(service)s;
-    globalThis.accounts = {};
-    for (const [name, user] of Object.entries(%(users)s)) {
-        accounts[name] = await PushClient.open({name, isDeviceShared: true, signatures: %(signatures)s, title: name, worker: '/worker.js'});
-        await accounts[name].signIn(user, %(password)s);
+ACCOUNTS = """
+    [globalThis.pushService, globalThis.accounts] = [service, {}];
+    for (const [name, user] of Object.entries(users)) {
+        accounts[name] = await PushClient.open({name, isDeviceShared: true, signatures, title: name, worker: '/worker.js'});
+        await accounts[name].signIn(user, password);
         await accounts[name].register();
     }
-    return (await Promise.all(Object.values(accounts).map(push => push.registrationID())));
-})()"""
+    return Promise.all(Object.values(accounts).map(push => push.registrationID()));
+"""
 USERS = {"private": "alice", "practice": "anna"}
 
 
@@ -393,7 +385,7 @@ def share_a_browser(browser, site):
     """Two accounts, one subscription: each push reaches only its own account."""
     visitor = Visitor(browser, site, origin=site.shared)
     visitor.open("/plain.html")
-    registrations = visitor.ask(ACCOUNTS % site.names())
+    registrations = visitor.ask(site.script(ACCOUNTS))
     endpoint = visitor.ask("subscription.endpoint")
     require(len(set(registrations)) == 2, f"two accounts are registered as {registrations}")
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
@@ -429,26 +421,25 @@ def share_a_browser(browser, site):
 
 
 # A client whose stored token has ended, and a worker for it.
-RENEWING = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    const push = await PushClient.open({signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', token: '/push-token'});
+RENEWING = """
+    const push = await PushClient.open({signatures, title: 'Clinic', worker: '/worker.js', token: '/push-token'});
     await push.useToken('spt_ended', {account: 'alice'});
     await push.startWorker();
     push.close();
-})()"""
-LISTENING = """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
-    const push = await PushClient.open({signatures: %(signatures)s, token: '/push-token'});
+"""
+LISTENING = """
+    const push = await PushClient.open({signatures, token: '/push-token'});
     window.heard = [];
     (async () => { for await (const {item} of push.events()) heard.push(item?.payload) })();
-})"""
+"""
 TABS = 7
 
 
 def use_tabs(browser, site):
     """A killed worker renews the token; then seven tabs share one event stream."""
-    visitor, signatures = Visitor(browser, site, origin=site.tabs), site.names()
+    visitor = Visitor(browser, site, origin=site.tabs)
     visitor.open("/plain.html")
-    visitor.ask(RENEWING % signatures)
+    visitor.ask(site.script(RENEWING))
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     for text in ("with a renewed token", "and by a killed worker"):
         require((found := visitor.push(site.post({"Payload": text})))["body"] == text, f"a worker whose token has ended shows {found}")
@@ -456,7 +447,7 @@ def use_tabs(browser, site):
     tabs = [browser.open(site.tabs + "/plain.html") for _ in range(TABS)]
     streams = site.page.asked.count("/api/stream")
     for tab in tabs:
-        tab.evaluate(LISTENING % signatures)
+        tab.evaluate(site.script(LISTENING))
     processes.wait_until(lambda: site.page.asked.count("/api/stream") > streams, 20, "a stream")
     site.post({"Payload": "to all tabs"})
     for tab in tabs:
@@ -467,13 +458,10 @@ def use_tabs(browser, site):
     visitor.close()
 
 
-CALLS = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    globalThis.pushService = %(service)s;
-    const push = await PushClient.open({
-        name: 'calls', signatures: %(signatures)s, worker: '/worker.js',
-    });
-    await push.signIn('carl', %(password)s);
+CALLS = """
+    globalThis.pushService = service;
+    const push = await PushClient.open({name: 'calls', signatures, worker: '/worker.js'});
+    await push.signIn('carl', password);
     const first = await push.register({tags: ['news']});
     await push.joinTopic('weather:Berlin');
     await push.leaveTopic('news');
@@ -482,19 +470,19 @@ CALLS = """(async () => {
     await push.endDevice(first);
     const second = await push.registerIfNeeded();
     found.push(first !== second, await own());
-    await push.changePassword(%(password)s, 'another correct horse battery');
+    await push.changePassword(password, 'another correct horse battery');
     found.push(await push.registerIfNeeded() !== null, await own(), (await push.sync()).isFresh);
     await push.signOut();
     push.close();
     return found;
-})()"""
+"""
 
 
 def use_calls(browser, site):
     """Topics, a test push, a device that the server has ended, and a new password."""
     visitor = Visitor(browser, site, origin=site.tabs)
     visitor.open("/plain.html")
-    found = visitor.ask(CALLS % site.names())
+    found = visitor.ask(site.script(CALLS))
     device = [[["username:carl", "weather:berlin"], "webpush"]]
     require(found == [device, "accepted", True, device, True, device, True], f"the calls have returned {found}")
     visitor.close()
@@ -524,13 +512,12 @@ def use_changes(browser, site):
 
 
 # A registered client; and its state after a change of the server's key or of the user's permission.
-REGISTER = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    window.pushService = %(service)s;
-    window.push = await PushClient.open({name: 'changes', signatures: %(signatures)s, title: 'Clinic', worker: '/worker.js', timeout: 120});
-    await push.signIn('anna', %(password)s);
+REGISTER = """
+    window.pushService = service;
+    window.push = await PushClient.open({name: 'changes', signatures, title: 'Clinic', worker: '/worker.js', timeout: 120});
+    await push.signIn('anna', password);
     return push.register();
-})()"""
+"""
 AGAIN = """push.registerIfNeeded().then(async id => {
     const {pushManager} = await navigator.serviceWorker.ready, found = await pushManager.getSubscription();
     return [id, found?.endpoint ?? null, found && btoa(String.fromCharCode(...new Uint8Array(found.options.applicationServerKey)))];
@@ -542,7 +529,7 @@ def change_key_and_permission(ask, site, service, permit, receive):
 
     `permit(is_allowed)` is the user, and `receive(text)` checks a text's push.
     """
-    ask(REGISTER % (site.names() | {"service": json.dumps(service)}))
+    ask(site.script(REGISTER, service=service))
     first = ask(AGAIN)
     receive("with the first key")
     site.restart(lambda: (site.folder / "var/vapid.pem").unlink())
@@ -592,8 +579,7 @@ def read_and_dismiss(visitor, site, id):
     visitor.until(f"document.querySelector('#m{id}.item:not(.new)') !== null", "a read message")
     processes.wait_until(lambda: site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "the mark at the server")
     gone = site.post({"Payload": "to be dismissed"})
-    visitor.click("Check now")
-    visitor.has("to be dismissed")
+    visitor.do("click Check now", "has to be dismissed")
     visitor.ask(f"[...document.querySelectorAll('#m{gone} .quiet')].at(-1).focus(); document.activeElement.click()")
     visitor.until(f"document.getElementById('m{gone}') === null", "the end of a dismissed message")
     visitor.until("document.activeElement.textContent === 'Dismiss'", "the focus on the next message")
@@ -604,42 +590,37 @@ def read_once(visitor, site):
     """A push of a read-once payload shows a placeholder and fetches nothing; the user opens it later."""
     id = site.post({"Payload": "only once", "ReadOnce": True})
     require((found := visitor.push(id))["body"] == PLACEHOLDER, f"of a payload that may be read once, the worker shows {found}")
-    visitor.has("This message can be opened once.")
-    visitor.click("Open once")
-    visitor.has("only once")
-    visitor.click("Done")
+    visitor.do("has This message can be opened once.", "click Open once", "has only once", "click Done")
     visitor.until(f"document.getElementById('m{id}') === null", "the end of what was read once")
 
 
 # A client with its own storage: its findings for the list and for one notification.
-TRIAL = """(async () => {
-    const {PushClient} = await import('/sealpost/sealpost.js');
-    const push = await PushClient.open({name: %(name)s, signatures: %(signatures)s, timeout: 15, title: 'Clinic', ...%(more)s});
-    if (!push.account) await push.useToken(%(token)s, {account: 'alice'});
+TRIAL = """
+    const push = await PushClient.open({name, signatures, timeout: 15, title: 'Clinic', ...more});
+    if (!push.account) await push.useToken(token, {account: 'alice'});
     const outcome = async (call) => {
         try {
             const {payload, failure} = await call();
-            return failure ? failure.interference?.kind ?? failure.code : payload === %(secret)s ? 'truth' : 'belief';
+            return failure ? failure.interference?.kind ?? failure.code : payload === secret ? 'truth' : 'belief';
         } catch (error) {
             return error.interference?.kind ?? error.code ?? String(error);
         }
     };
     const found = [
-        await outcome(async () => { const {item, failure} = await push.notification(%(id)s); return {payload: item.payload, failure} }),
+        await outcome(async () => { const {item, failure} = await push.notification(id); return {payload: item.payload, failure} }),
         await outcome(async () => {
             const {notifications, failure} = await push.sync();
-            return {payload: notifications.find(({id}) => id === %(id)s)?.payload, failure};
+            return {payload: notifications.find(one => one.id === id)?.payload, failure};
         }),
     ];
     const cached = await push.cachedInbox();
     push.close();
     return {found, cached: JSON.stringify(cached.notifications), syncedAt: cached.syncedAt};
-})()"""
+"""
 
 
 def trial(visitor, site, name, signatures, id, more=None, text=SECRET):
-    names = {"name": name, "signatures": signatures, "token": site.token, "id": id, "secret": text, "more": more or {}}
-    return visitor.ask(TRIAL % {key: json.dumps(value) for key, value in names.items()})
+    return visitor.ask(site.script(TRIAL, name=name, signatures=signatures, id=id, secret=text, more=more or {}))
 
 
 def meet_proxies(visitor, site, own):
@@ -711,34 +692,30 @@ def cross_origins(visitor, site, id):
     visitor.open()
 
 
-def try_store(ask):
+def try_store(ask, site):
     """The browser's database: of two commits on one revision it refuses the second, which writes nothing."""
-    found = ask(
-        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
-            const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
-            const {revision, ...head} = await one.head();
-            const results = await Promise.all([one.commit(revision, new Map([['a', 1]]), head), other.commit(revision, new Map([['a', 2]]), head)]);
-            return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
-        })"""
-    )
+    found = ask(site.script("""
+        const [one, other] = [await IndexedStore.open('trial of the store'), await IndexedStore.open('trial of the store')];
+        const {revision, ...head} = await one.head();
+        const results = await Promise.all([one.commit(revision, new Map([['a', 1]]), head), other.commit(revision, new Map([['a', 2]]), head)]);
+        return [results, await other.get('a'), (await other.head()).revision - revision, [...(await one.list('a')).keys()]];
+    """))
     require(found == [[True, False], 1, 1, ["a"]], f"two commits at once: {found}")
     # The browser closes the connection behind the client's back, as WebKit does with pages in the background.
-    found = ask(
-        """import('/sealpost/sealpost.js').then(async ({IndexedStore}) => {
-            const opened = [], opening = IDBFactory.prototype.open;
-            IDBFactory.prototype.open = function (...given) {
-                const request = opening.apply(this, given);
-                request.addEventListener('success', () => opened.push(request.result));
-                return request;
-            };
-            const store = await IndexedStore.open('trial of the store');
-            opened.forEach(database => database.close());
-            const value = await store.get('a');
-            IDBFactory.prototype.open = opening;
-            store.close();
-            return [value, opened.length];
-        })"""
-    )
+    found = ask(site.script("""
+        const opened = [], opening = IDBFactory.prototype.open;
+        IDBFactory.prototype.open = function (...given) {
+            const request = opening.apply(this, given);
+            request.addEventListener('success', () => opened.push(request.result));
+            return request;
+        };
+        const store = await IndexedStore.open('trial of the store');
+        opened.forEach(database => database.close());
+        const value = await store.get('a');
+        IDBFactory.prototype.open = opening;
+        store.close();
+        return [value, opened.length];
+    """))
     require(found == [1, 2], f"after the browser has closed the connection: {found}")
 
 
@@ -746,10 +723,7 @@ def go_offline(visitor, site, id):
     """Without a network the page shows its content with a date, and repeats actions later."""
     site.page.isUp = False
     late = site.post({"Payload": "while you were away"})
-    visitor.open()
-    visitor.has(SECRET)
-    visitor.has("There is no connection.")
-    visitor.has("As of ")
+    visitor.do("open", f"has {SECRET}", "has There is no connection.", "has As of ")
     visitor.ask(f"document.querySelector('#m{id} .quiet').click()")
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "a message that is new again")
     require(site.ask("GET", f"/api/notifications/{id}")["Read"], "the server knows of what was done without a network")
@@ -759,9 +733,7 @@ def go_offline(visitor, site, id):
     visitor.open()
     visitor.until(f"document.querySelector('#m{id}.item.new') !== null", "what was done, after a reload")
     site.page.isUp = True
-    visitor.click("Check now")
-    visitor.has("while you were away")
-    visitor.has("Up to date")
+    visitor.do("click Check now", "has while you were away", "has Up to date")
     processes.wait_until(lambda: not site.ask("GET", f"/api/notifications/{id}")["Read"], 20, "what was done, at the server")
 
 
@@ -776,22 +748,14 @@ ROWS = """new Promise(done => {
 
 def sign_out(visitor, site):
     """Signs out without a network: the page erases everything now, and the server when it is reachable."""
-    device = visitor.ask(
-        """import('/sealpost/sealpost.js').then(async ({PushClient}) => {
-            const push = await PushClient.reopen();
-            const id = await push.registrationID();
-            push.close();
-            return id;
-        })"""
-    )
+    device = visitor.ask(site.script("const push = await PushClient.reopen(), id = await push.registrationID(); push.close(); return id;"))
 
     def is_registered():
         return device in json.dumps([one for one in site.ask("GET", "/api/register") if not one.get("RetiredAt")])
 
     require(device and is_registered(), "the page's device is not registered")
     site.page.isUp = False
-    visitor.click("Sign out")
-    visitor.has("Password")
+    visitor.do("click Sign out", "has Password")
     require(SECRET not in visitor.ask("document.body.textContent"), "a message is still on the page")
     require(not (left := visitor.shown()), f"after signing out, these notifications are shown: {left}")
     rows = visitor.ask(ROWS)
@@ -831,28 +795,15 @@ def look(browser, site):
     for size in SIZES:
         for theme in THEMES:
             visitor = Visitor(browser, site, size, theme)
-            visitor.open()
-            visitor.has("Password")
-            visitor.judge("sign in")
-            visitor.sign_in("anna")
-            visitor.has("Turn on notifications")
-            visitor.has("Up to date")
-            visitor.judge("inbox")
+            visitor.do("open", "has Password", "judge sign in", "sign_in anna", "has Turn on notifications", "has Up to date", "judge inbox")
             site.page.isUp = False
-            visitor.open()
-            visitor.has("There is no connection.")
-            visitor.judge("offline")
+            visitor.do("open", "has There is no connection.", "judge offline")
             site.page.isUp = True
-            visitor.open()
-            visitor.has("Up to date")
+            visitor.do("open", "has Up to date")
             site.interpose(["nginx-portal.conf"], "")
-            visitor.click("Check now")
-            visitor.has("This network wants something of you first.")
-            visitor.judge("portal")
+            visitor.do("click Check now", "has This network wants something of you first.", "judge portal")
             site.direct()
-            visitor.click("Sign out")
-            visitor.has("Password")
-            visitor.close()
+            visitor.do("click Sign out", "has Password", "close")
             least = min(least, visitor.least)
     return least
 
@@ -881,7 +832,7 @@ def go_through(browser, site):
     read_once(visitor, site)
     named = meet_proxies(visitor, site, id)
     cross_origins(visitor, site, id)
-    try_store(visitor.ask)
+    try_store(visitor.ask, site)
     go_offline(visitor, site, id)
     searched = search_profile(browser.profile)
     sign_out(visitor, site)
