@@ -10,11 +10,9 @@ the answer is wrong, and only a signature can show it. `OFFLINE` stands among th
 import json
 import random
 import shutil
-import socket
-import threading
 import typing
 
-from sealpost_e2e import listening, processes, tls
+from sealpost_e2e import processes
 from sealpost_e2e.rig import ROOT
 
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
@@ -162,34 +160,6 @@ class Chain:
         for process in reversed(self.running):
             processes.end(process)
         self.running = []
-
-
-class TLSFront(listening.Listener):
-    """Ends TLS and forwards bytes to a port; its connections end with their peers."""
-
-    def __init__(self, port, certificate, key):
-        self.to = port
-        self.context = tls.serving(certificate, key)
-        super().__init__()
-
-    def serve(self, client):
-        try:
-            client = self.context.wrap_socket(client, server_side=True)
-            server = socket.create_connection(("127.0.0.1", self.to), timeout=60)
-        except OSError:
-            client.close()
-            return
-        there = threading.Thread(target=listening.pump, args=(client, server), daemon=True)
-        there.start()
-        listening.pump(server, client)
-        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
-        try:
-            client.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass
-        there.join(timeout=60)
-        client.close()
-        server.close()
 
 
 def table():

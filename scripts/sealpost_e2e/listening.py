@@ -1,5 +1,6 @@
 """Listeners at their own ports: relays, and receivers that replace other services."""
 
+import contextlib
 import http.server
 import random
 import socket
@@ -73,13 +74,46 @@ def receive_until(stream, end):
 
 def pump(source, target):
     """Forwards bytes until the source ends, and shuts the target's side down unless it uses TLS."""
-    try:
+    with contextlib.suppress(OSError, ValueError):  # A peer has gone.
         while piece := source.recv(65_536):
             target.sendall(piece)
         if not isinstance(target, ssl.SSLSocket):
             target.shutdown(socket.SHUT_WR)
-    except (OSError, ValueError):
-        pass  # A peer has gone.
+
+
+class Forwarder(Listener):
+    """Forwards connections to a port, after TLS if there is a context; they end with their peers, or all at its `close`."""
+
+    def __init__(self, port, context=None):
+        self.to, self.context, self.connections = port, context, []
+        super().__init__()
+
+    def serve(self, client):
+        try:
+            client = self.context.wrap_socket(client, server_side=True) if self.context else client
+            server = socket.create_connection(("127.0.0.1", self.to), timeout=60)
+        except OSError:
+            return client.close()
+        self.connections += [client, server]
+        there = threading.Thread(target=pump, args=(client, server), daemon=True)
+        there.start()
+        pump(server, client)
+        # Ends the other thread before the close: OpenSSL could write its alert into a reused descriptor.
+        shut_down(client)
+        there.join(timeout=60)
+        client.close()
+        server.close()
+
+    def close(self):
+        # A shutdown, as a thread waits for more of each connection.
+        for one in (self.listener, *self.connections):
+            shut_down(one)
+        self.listener.close()
+
+
+def shut_down(connection):
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
 
 
 class LossyProxy(Listener):
@@ -94,7 +128,7 @@ class LossyProxy(Listener):
         server = socket.create_connection(("127.0.0.1", self.port_behind))
         threading.Thread(target=pump, args=(connection, server), daemon=True).start()
         with connection, server:
-            try:
+            with contextlib.suppress(OSError):  # The client has gone.
                 while piece := server.recv(65_536):
                     with self.lock:
                         is_cut = self.random.random() < 0.3
@@ -104,5 +138,3 @@ class LossyProxy(Listener):
                     if is_cut:
                         connection.shutdown(socket.SHUT_RDWR)
                         return
-            except OSError:
-                pass  # The client has gone.

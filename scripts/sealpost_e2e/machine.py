@@ -58,8 +58,7 @@ class Machine:
             subprocess.run(self.entered("systemctl", "poweroff", "--force", "--force"), capture_output=True, timeout=10)
             self.container.wait(timeout=30)
         except subprocess.TimeoutExpired:
-            self.container.kill()
-            self.container.wait()
+            processes.kill(self.container)
 
 
 class Terminal:

@@ -121,13 +121,14 @@ class Outbox(rig.Rig):
         finally:
             database.close()
 
-    def received(self):
-        """The lines of `received` so far: platform, push, outcome, device."""
+    def received(self, position=0):
+        """The lines of `received` so far, from a position: seconds since 1970, platform, push, outcome, device."""
         with open(self.folder / "received") as file:
+            file.seek(position)
             for line in file:
                 if line.endswith("\n"):
-                    _, *fields = line.split()
-                    yield fields
+                    at, *rest = line.split()
+                    yield int(at) / 1000, *rest
 
     def tally(self):
         """The numbers of pushes enqueued, settled by outcome, and pending, each counted separately."""

@@ -1,5 +1,6 @@
 """Three PostgreSQL servers with Patroni and one etcd on loopback: the primary may die or freeze."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -66,9 +67,7 @@ class Patroni:
     def __exit__(self, *_):
         for member in self.members:
             self.signal(member, signal.SIGKILL)
-        if self.etcd:
-            self.etcd.kill()
-            self.etcd.wait()
+        processes.kill(self.etcd)
         self.holder.cleanup()
 
     @property
@@ -117,19 +116,15 @@ class Patroni:
     def signal_server(self, member, number):
         """Sends a signal to all processes of a member's PostgreSQL, but not to Patroni."""
         for pid in self.servers(member):
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, number)
-            except ProcessLookupError:
-                pass
 
     def kill_receiver(self, member):
         """Kills a replica's receiving process, with everything that it has not written yet."""
         for pid in self.servers(member):
-            try:
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
                 if b"walreceiver" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes():
                     os.kill(pid, signal.SIGKILL)
-            except (FileNotFoundError, ProcessLookupError):
-                pass
 
     def start(self, member):
         """Starts a member's Patroni, which starts its PostgreSQL and joins the cluster."""

@@ -134,8 +134,7 @@ class Session:
         return self
 
     def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
+        processes.kill(self.process)
 
     def query(self, sql):
         """The rows of a statement, as lists of texts."""

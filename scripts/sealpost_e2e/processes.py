@@ -74,6 +74,12 @@ def end(process, seconds=30):
     try:
         process.wait(timeout=seconds)
     except subprocess.TimeoutExpired:
+        kill(process)
+
+
+def kill(process):
+    """Kills a process, if there is one, and waits for its end."""
+    if process and process.poll() is None:
         process.kill()
         process.wait()
 

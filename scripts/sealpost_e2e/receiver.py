@@ -1,6 +1,7 @@
 """An HTTPS server that replaces a provider or a receiver of webhooks."""
 
 import base64
+import contextlib
 import json
 import re
 import threading
@@ -21,7 +22,7 @@ class Receiver(listening.Listener):
         super().__init__()
 
     def serve(self, connection):
-        try:
+        with contextlib.suppress(OSError):  # The daemon went.
             with self.context.wrap_socket(connection, server_side=True) as stream:
                 bytes = b""
                 while True:
@@ -34,8 +35,6 @@ class Receiver(listening.Listener):
                         self.requests.append(request)
                         number = len(self.requests)
                     stream.sendall(self.answer(request, number))
-        except OSError:
-            pass  # The daemon went.
 
     def codes(self):
         """The codes that confirm handles, in order of arrival, each with its handle."""

@@ -51,8 +51,7 @@ class Rig:
     def __exit__(self, *_):
         """Ends all started processes in any case."""
         for process in self.processes:
-            if process.poll() is None:
-                process.kill()
+            processes.kill(process)
         self.holder.cleanup()
 
     def add_user(self, name, role="device", password=api.PASSWORD):

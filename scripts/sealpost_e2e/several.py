@@ -53,8 +53,7 @@ class Site(outbox.Outbox):
             self.begin(number)
 
     def kill(self, number):
-        self.daemons[number].kill()
-        self.daemons[number].wait()
+        processes.kill(self.daemons[number])
 
     def freeze(self, number):
         self.daemons[number].send_signal(signal.SIGSTOP)
@@ -196,14 +195,6 @@ def show(faults, site):
         print(line)
 
 
-def pushes(site):
-    """The pushes at the simulators: the seconds since 1970, the id, and the outcome."""
-    with open(site.folder / "received") as file:
-        for line in file:
-            at, _, push, outcome, *_ = line.split()
-            yield int(at) / 1000, push, outcome
-
-
 def compare(site, ledger):
     """The numbers of notifications without a push and of pushes with another id, and the duplicates."""
     seeds = {int(id): int(seed) for id, seed in site.cluster.query("select id, seed from notification")}
@@ -213,7 +204,7 @@ def compare(site, ledger):
     ids = {outbox.apns_id(seed, users[id]): id for id, seed in seeds.items() if id in users}
     expected = {push: handles[users[id]] for push, id in ids.items()}
     got, foreign = collections.Counter(), 0
-    for _, push, outcome, handle in site.received():
+    for *_, push, outcome, handle in site.received():
         if outcome == "200" and expected.get(push) == handle:
             got[push] += 1
         else:

@@ -145,8 +145,7 @@ def restart_often(site, watch, daemon):
 
 def kill(site, watch, daemon):
     """The daemon dies. The next one has a secret that expires soon; the one after it has not."""
-    daemon.kill()
-    daemon.wait()
+    processes.kill(daemon)
     watch.await_firing("SealpostDown", severity="critical")
     text = site.configuration.read_text()
     day = datetime.date.today() + datetime.timedelta(days=2)

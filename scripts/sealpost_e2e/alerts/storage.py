@@ -56,9 +56,7 @@ class Site(outbox.Outbox):
 
     def __exit__(self, *arguments):
         for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
+            processes.kill(process)
         processes.run("umount", self.disk)
         super().__exit__(*arguments)
 
@@ -147,11 +145,9 @@ class Hog(crew.Crew):
         with self.file.open("wb", buffering=0) as ballast:
             while not self.ends.is_set():
                 for piece in (1 << 16, 1 << 12):
-                    try:
+                    with contextlib.suppress(OSError):
                         while True:
                             ballast.write(bytes(piece))
-                    except OSError:
-                        pass
                 self.ends.wait(0.02)
 
     def give_back(self):

@@ -3,6 +3,7 @@
 The latency of a push runs from the beginning of its `POST` to its arrival at the provider, by the machine's clock.
 """
 
+import functools
 import http.client
 import json
 import multiprocessing
@@ -11,7 +12,7 @@ import secrets
 import threading
 import time
 
-from sealpost_e2e import outbox, require
+from sealpost_e2e import crew, outbox, require
 from sealpost_e2e.insiders.site import LANES
 
 PERIOD, READY_PERIOD = 0.25, 0.1
@@ -88,13 +89,9 @@ class Window:
     def arrived(self):
         """The arrival times at the providers, by lane and key."""
         times = {}
-        with open(self.site.folder / "received") as file:
-            file.seek(self.offset)
-            for line in file:
-                if line.endswith("\n"):
-                    milliseconds, platform, push, outcome, _ = line.split(" ", 4)
-                    if outcome == "200":
-                        times.setdefault((platform, push), []).append(int(milliseconds) / 1000)
+        for at, platform, push, outcome, _ in self.site.received(self.offset):
+            if outcome == "200":
+                times.setdefault((platform, push), []).append(at)
         with open(self.site.arrivals) as file:
             file.seek(self.arrivals_offset)
             for line in file:
@@ -131,17 +128,12 @@ class Honest:
         self.streaming = streaming
         listening.start()
         streaming.wait(30)
-        id = self.site.fetched
-        threads = [threading.Thread(target=self.post, args=(lane,)) for lane in LANES]
-        threads.append(threading.Thread(target=self.ask, args=("ready", "/readyz", {})))
-        fields = {"Authorization": self.site.publisher}
-        threads.append(threading.Thread(target=self.ask, args=("fetches", f"/api/notifications/{id}", fields)))
-        threads.append(threading.Thread(target=self.flush))
-        for thread in threads:
-            thread.start()
-        self.started.set()
-        for thread in threads:
-            thread.join()
+        fetch, fields = f"/api/notifications/{self.site.fetched}", {"Authorization": self.site.publisher}
+        works = [functools.partial(self.post, lane) for lane in LANES]
+        works += [functools.partial(self.ask, "ready", "/readyz", {}), functools.partial(self.ask, "fetches", fetch, fields), self.flush]
+        with crew.Crew(*works, ends=self.over):
+            self.started.set()
+            self.over.wait()
         self.await_events()
         self.pipe.send(self.noted)
 

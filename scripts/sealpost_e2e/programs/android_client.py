@@ -16,7 +16,7 @@ import re
 import subprocess
 import tempfile
 
-from sealpost_e2e import api, interferers, processes, require, rig, tls
+from sealpost_e2e import api, interferers, listening, processes, require, rig, tls
 from sealpost_e2e.rig import ROOT
 
 ACCEPT = 'sig=("@status" "content-digest" "mytoken";req "@method";req "@path";req "@query";req "sealpost-account")'
@@ -39,7 +39,7 @@ class Phone:
 
     def front(self, port):
         """TLS in front of a port: the server of all new clients."""
-        front = interferers.TLSFront(port, self.certificate, self.key)
+        front = listening.Forwarder(port, tls.serving(self.certificate, self.key))
         self.server = f"https://localhost:{front.port}"
         self.session = {}
         return front

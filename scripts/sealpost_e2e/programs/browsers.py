@@ -12,6 +12,7 @@ server's own origin and of an allowed one can do everything, and read all docume
 """
 
 import collections
+import contextlib
 import json
 import pathlib
 import re
@@ -153,7 +154,7 @@ class Relay(listening.Listener):
         super().__init__()
 
     def serve(self, connection):
-        try:
+        with contextlib.suppress(OSError):  # One of the two went.
             with self.context.wrap_socket(connection, server_side=True) as client:
                 head, _, body = listening.receive_until(client, b"\r\n\r\n").partition(b"\r\n\r\n")
                 first, *lines = head.split(b"\r\n")
@@ -162,8 +163,6 @@ class Relay(listening.Listener):
                     daemon.sendall(b"\r\n".join([first, *kept, b"Connection: close", b"", body]))
                     threading.Thread(target=listening.pump, args=(client, daemon), daemon=True).start()
                     listening.pump(daemon, client)
-        except OSError:
-            pass  # One of the two went.
 
 
 class Site(rig.Rig):
@@ -247,11 +246,9 @@ def attack_without_protection(options, context, files):
         for name, script in ATTACKS.items():
             page, id, before = prepare(site, browser, f"https://{HOSTILE['another site']}:{pages.port}/")
             run_attack(page, base, id, script, name)
-            try:
+            with contextlib.suppress(SystemExit):  # It had no effect; the caller judges that.
                 processes.wait_until(lambda: site.changes_since(before), 2, "a change")
                 harm.add(name)
-            except SystemExit:
-                pass  # It had no effect; the caller judges that.
             page.close()
         processes.terminate(daemon)
     return harm

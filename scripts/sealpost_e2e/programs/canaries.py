@@ -10,6 +10,7 @@ of who did what.
 
 import base64
 import collections
+import contextlib
 import datetime
 import functools
 import http.client
@@ -332,10 +333,8 @@ def look_at_process(daemon, results):
     """The system's view of the daemon: arguments, environment, and memory dumps."""
     folder = pathlib.Path(f"/proc/{daemon.pid}")
     for name in ("cmdline", "environ"):
-        try:
+        with contextlib.suppress(PermissionError):  # The kernel denies even this program the view.
             judge(f"/proc/PID/{name}", (folder / name).read_bytes(), results)
-        except PermissionError:
-            pass  # The kernel denies even this program the view.
     if not re.search(r"Max core file size +0 +0 ", (folder / "limits").read_text()):
         results.failures.add("the daemon may write core dumps")
 

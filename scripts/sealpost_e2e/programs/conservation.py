@@ -79,7 +79,7 @@ def compare(site, short, handles):
     difference = tally["enqueued"] - sum(tally[state] for state in (*outbox.STATES, "pending"))
     rows, accepted = read_rows(site, handles)
     told, perhaps, troubled, faults = collections.Counter(), set(), set(), collections.Counter()
-    for platform, push, outcome, device in site.received():
+    for _, platform, push, outcome, device in site.received():
         if outcome == "200":
             told[platform, push, device] += 1
             continue

@@ -174,15 +174,13 @@ class Watch:
         """Continues requests, and cancels password dialogues, which are a fault."""
         while True:
             session, method, parameters = self.paused.get()
-            try:
+            with contextlib.suppress(chromium.Failure):  # The page and its request have ended.
                 if method == "Fetch.authRequired":
                     self.wrong.append("the browser asks for a password by a dialogue of its own")
                     answer = {"response": "CancelAuth"}
                     self.browser.call("Fetch.continueWithAuth", session, requestId=parameters["requestId"], authChallengeResponse=answer)
                 else:
                     self.browser.call("Fetch.continueRequest", session, requestId=parameters["requestId"])
-            except chromium.Failure:
-                pass  # The page and its request have ended.
 
     def check(self, what):
         require(not self.wrong, f"{what}: {'; '.join(self.wrong[:5])}")

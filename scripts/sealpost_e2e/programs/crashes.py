@@ -60,8 +60,7 @@ def crash(site, count, devices, instants):
             time.sleep(instants.uniform(0, 0.05))
         else:
             time.sleep(instants.uniform(0, 2 * share))
-        process.kill()
-        process.wait()
+        processes.kill(process)
         with site.database() as database:
             met = [row[0] for row in database.execute("select device from delivery where settled_at is null and state = 'sending'")]
             in_walk += database.execute("select count(*) from fanout").fetchone()[0]
@@ -78,7 +77,7 @@ def compare(site, notification, under_way):
         seed = database.execute("select seed from notification where id = ?", [notification]).fetchone()[0]
         devices = dict(database.execute("select opened(?, number, handle), number from device", [sealing.HANDLE]))
     got, foreign = collections.Counter(), 0
-    for _, push, outcome, handle in site.received():
+    for *_, push, outcome, handle in site.received():
         if outcome != "200" or push != outbox.apns_id(seed, devices[handle]):
             foreign += 1
         else:

@@ -117,7 +117,7 @@ def arrived(site):
     # They write their log each second.
     time.sleep(1.2)
     counts = dict.fromkeys(("apns", "fcm", "wns"), 0)
-    for platform, _, outcome, _ in site.received():
+    for _, platform, _, outcome, _ in site.received():
         counts[platform] += outcome == "200"
     return counts
 
@@ -192,9 +192,7 @@ memory_cache_shared off
         processes.wait_for_line(self.process, "Accepting")
 
     def stop(self):
-        if self.process and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        processes.kill(self.process)
 
     def lines(self):
         return self.log.read_text().splitlines() if self.log.exists() else []

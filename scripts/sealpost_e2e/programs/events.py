@@ -145,8 +145,7 @@ def crash(site, daemon, kills, pushes, instants, seconds):
         least = share * (number + instants.random())
         processes.wait_until(lambda: ended(site) >= least, seconds, f"kill {number + 1}", daemon, pause=0.01)
         time.sleep(instants.uniform(0, 0.3))
-        daemon.kill()
-        daemon.wait()
+        processes.kill(daemon)
         daemon, _ = site.serve()
     return daemon
 

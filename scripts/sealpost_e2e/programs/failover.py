@@ -101,7 +101,7 @@ def fail_over(cluster, ledger, how, instants, is_lossy):
 def count_unexplained(site, outages):
     """The number of duplicate pushes without a failover in between."""
     first, count = {}, 0
-    for at, push, outcome in several.pushes(site):
+    for at, _, push, outcome, _ in site.received():
         before = first.setdefault(push, at) if outcome == "200" else at
         if outcome == "200" and before != at:
             count += not any(before <= one.end + MARGIN and at >= one.begin for one in outages)

@@ -53,10 +53,8 @@ class Site(outbox.Outbox):
 
     def exchange(self, bytes, until=None):
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
-            try:
+            with contextlib.suppress(OSError):  # The server refused before the end of the request.
                 connection.sendall(bytes)
-            except OSError:
-                pass  # The server refused before the end of the request.
             answer = b""
             while not (until and until in answer) and (more := self.receive(connection)):
                 answer += more

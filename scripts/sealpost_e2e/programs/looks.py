@@ -113,7 +113,7 @@ class Phone(crew.Crew):
     def listen(self):
         done = 0
         while not self.ends.wait(0.1):
-            pushes = [push for _, push, _, device in self.site.received() if device == HANDLE]
+            pushes = [push for *_, push, _, device in self.site.received() if device == HANDLE]
             with self.site.database() as database:
                 rows = database.execute("select id, seed, (select max(number) from device where platform = 'apns') from notification")
                 ids = {outbox.apns_id(seed, number): id for id, seed, number in rows}
@@ -174,7 +174,7 @@ def recall_broadcast(site):
     id = site.post({"Payload": "a false alarm", "To": ["news", "username:anna"]})
     names, count = conservation.pushes_of(site, id), sum(DEVICES.values()) + 1
     # The last push of each device, as a look ends what it shows.
-    showing = lambda: sum({(platform, device): push in names for platform, push, _, device in site.received()}.values())
+    showing = lambda: sum({(platform, device): push in names for _, platform, push, _, device in site.received()}.values())
     processes.wait_until(lambda: showing() == count, 120, "the broadcast on all devices", pause=0.5)
     start = time.monotonic()
     site.ask("DELETE", f"/api/notifications/{id}")
@@ -183,7 +183,7 @@ def recall_broadcast(site):
     seconds = time.monotonic() - start
     yield figures.report(not left and seconds <= RECALL, f"a recall on {count} devices: after {seconds:.1f} s {left} show it")
     time.sleep(2)  # The simulators write their log each second.
-    counted, sums = collections.Counter(platform for platform, *_ in site.received()), site.tally()
+    counted, sums = collections.Counter(platform for _, platform, *_ in site.received()), site.tally()
     with site.database() as database:
         told = collections.Counter(dict(database.execute("select lane, count from tally where state = 'accepted'")))
     status = site.call("status", "--config", site.configuration)
@@ -219,8 +219,7 @@ def post_beside_storm(site):
     alone, beside = map(statistics.median, found)
     text = f"p99 of posts {alone * 1000:.1f} ms, beside marks {beside * 1000:.1f} ms: {beside / alone:.2f} (at most {SLOWDOWN})"
     yield figures.report(beside <= SLOWDOWN * alone, text)
-    lines = [line.split() for line in (site.folder / "received").read_text().splitlines()]
-    arrivals = [[int(line[0]) / 1000 for line in lines if line[4] == handle] for handle in handles[1:]]
+    arrivals = [[at for at, *_, device in site.received() if device == handle] for handle in handles[1:]]
     least = min((later - earlier for each in arrivals for earlier, later in itertools.pairwise(each)), default=0)
     text = f"{sum(map(len, arrivals))} looks of {len(arrivals)} devices, at least {least:.1f} s between two of one"
     yield figures.report(all(arrivals) and least > INTERVAL - 1, text)

@@ -88,9 +88,7 @@ class Root:
 
     def close(self):
         """Ends the daemon in any case. The root runs no other process, as it has no init."""
-        if self.daemon and self.daemon.poll() is None:
-            self.daemon.kill()
-            self.daemon.wait()
+        processes.kill(self.daemon)
 
 
 def run(options):

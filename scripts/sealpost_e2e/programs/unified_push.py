@@ -6,7 +6,12 @@ http_ece must decrypt it to the id of the notification. Then Prosody loses one e
 is retired. At last Prosody ends: the push is retried.
 """
 
+from sealpost_e2e import environment
+
+environment.enter(".venv-test")
+
 import base64
+import contextlib
 import json
 import re
 import secrets
@@ -15,13 +20,15 @@ import subprocess
 import threading
 import xml.etree.ElementTree as xml
 
+import http_ece
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
 from sealpost_e2e import api, processes, require, rig, tls
 
 UNIFIED_PUSH = "http://gultsch.de/xmpp/drafts/unified-push"
 SASL, BIND = "urn:ietf:params:xml:ns:xmpp-sasl", "urn:ietf:params:xml:ns:xmpp-bind"
 STREAM = "<stream:stream to='localhost' version='1.0' xmlns='jabber:client' xmlns:stream='http://etherx.jabber.org/streams'>"
-# http_ece is in the tests' environment.
-PYTHON = rig.ROOT / ".venv-test/bin/python"
 
 
 def run(options):
@@ -45,7 +52,7 @@ def run(options):
         if "410" not in str(api.ask(client, "PUT", f"/api/register/{devices[0]}", handle, expected=[410])):
             raise SystemExit("the device of the lost endpoint is not retired")
 
-        prosody.end()
+        processes.kill(prosody.process)
         id = api.post(client, {"Payload": "later", "To": ["username:alice"]})
         report = lambda: api.ask(client, "GET", f"/api/notifications/{id}/deliveries")["Deliveries"]
         processes.wait_until(lambda: report() and report()[0]["Reason"], 60, "the first attempt", daemon)
@@ -103,11 +110,6 @@ class Prosody:
         for port in (self.client_port, self.port):
             processes.wait_until(lambda: processes.listens(port), 30, f"Prosody, see {folder}/log,")
 
-
-    def end(self):
-        self.process.kill()
-        self.process.wait()
-
     def expire(self, app):
         """Removes an app's endpoint."""
         token = app.endpoint.rpartition("/")[2]
@@ -150,7 +152,7 @@ class Distributor:
             return self.answers.pop("registered").get("endpoint")
 
     def listen(self):
-        try:
+        with contextlib.suppress(OSError):  # Prosody has ended.
             while True:
                 stanza = self.next()
                 if (found := stanza.find(f"{{{UNIFIED_PUSH}}}registered")) is not None:
@@ -159,8 +161,6 @@ class Distributor:
                         self.arrived.notify_all()
                 elif (push := stanza.find(f"{{{UNIFIED_PUSH}}}push")) is not None:
                     self.take(stanza, push)
-        except OSError:
-            pass  # Prosody has ended.
 
     def take(self, stanza, push):
         app = self.apps[push.get("instance")]
@@ -193,17 +193,10 @@ class App:
     def __init__(self, distributor):
         self.application, self.instance = (base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2))
         self.pushes, self.arrived = [], threading.Condition()
-        self.secret = api.base64url(secrets.token_bytes(16))
-        self.key = call("""
-from cryptography.hazmat.primitives import serialization as s
-from cryptography.hazmat.primitives.asymmetric import ec
-key = ec.generate_private_key(ec.SECP256R1())
-point = key.public_key().public_bytes(s.Encoding.X962, s.PublicFormat.UncompressedPoint)
-pem = key.private_bytes(s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()).decode()
-answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("=")}
-""")
+        self.key, self.secret = ec.generate_private_key(ec.SECP256R1()), secrets.token_bytes(16)
+        point = self.key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
         self.endpoint = distributor.register(self)
-        self.handle = {"endpoint": self.endpoint, "keys": {"p256dh": self.key["point"], "auth": self.secret}}
+        self.handle = {"endpoint": self.endpoint, "keys": {"p256dh": api.base64url(point), "auth": api.base64url(self.secret)}}
 
     def register(self, client):
         """Registers its device at the daemon. Returns the registration id."""
@@ -220,16 +213,4 @@ answer = {"pem": pem, "point": base64.urlsafe_b64encode(point).decode().rstrip("
             require(self.arrived.wait_for(lambda: self.pushes, 30), f"no push came to {re.sub('push/.*', 'push/…', self.endpoint)}")
             body = self.pushes.pop(0)
             require(not self.pushes, "a push came twice")
-        return call("""
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
-import http_ece
-key = load_pem_private_key(given["pem"].encode(), None)
-pad = lambda text: base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-answer = http_ece.decrypt(pad(given["body"]), private_key=key, auth_secret=pad(given["secret"]), version="aes128gcm").decode()
-""", pem=self.key["pem"], secret=self.secret, body=api.base64url(body))
-
-
-def call(program, **given):
-    """Runs a program in the tests' environment. Returns its `answer`."""
-    code = f"import base64, json, sys\ngiven = json.loads(sys.stdin.read())\n{program}\nprint(json.dumps(answer))"
-    return json.loads(processes.run(PYTHON, "-c", code, input=json.dumps(given)))
+        return http_ece.decrypt(body, private_key=self.key, auth_secret=self.secret, version="aes128gcm").decode()

@@ -19,11 +19,11 @@ compares the page's and the worker's output with what was sent. It fails
 
 import base64
 import collections
+import contextlib
 import json
 import re
 import shutil
 import socket
-import threading
 
 from sealpost_e2e import api, chromium, interferers, listening, processes, receiver, require, rig, tls
 from sealpost_e2e.screen import THEMES, Screen
@@ -56,7 +56,7 @@ class Front(listening.Listener):
 
     def serve(self, connection):
         """Serves one request of a connection. A truncated answer stays truncated."""
-        try:
+        with contextlib.suppress(OSError, ValueError):  # The browser, or a proxy, has gone.
             if not self.isUp:
                 return connection.close()
             with self.context.wrap_socket(connection, server_side=True) as secure:
@@ -74,8 +74,6 @@ class Front(listening.Listener):
                     upstream.sendall(head + body)
                     while piece := upstream.recv(65536):
                         secure.sendall(piece)
-        except (OSError, ValueError):
-            pass  # The browser, or a proxy, has gone.
 
     def read(self, secure):
         """A request's head, with the connection's end requested, and its body."""
@@ -95,30 +93,7 @@ class Front(listening.Listener):
         return head.encode() + body
 
 
-class Gate(listening.Listener):
-    """A forwarding port that can be closed: it removes the daemon for a proxy alone."""
-
-    def __init__(self, port):
-        self.to, self.connections = port, []
-        super().__init__()
-
-    def serve(self, connection):
-        upstream = socket.create_connection(("127.0.0.1", self.to), timeout=30)
-        self.connections += [connection, upstream]
-        threading.Thread(target=listening.pump, args=[connection, upstream], daemon=True).start()
-        listening.pump(upstream, connection)
-
-    def close(self):
-        # A shutdown, as a thread waits for more of each connection.
-        for one in (self.listener, *self.connections):
-            try:
-                one.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass
-            one.close()
-
-
-class Tunnel(Gate):
+class Tunnel(listening.Forwarder):
     """The operator's proxy, which leads to the replaced push service whatever name the server wants."""
 
     def serve(self, connection):
@@ -638,7 +613,8 @@ def meet_proxies(visitor, site, own):
             keeper = f"keeper {number} {kind}"
             first = trial(visitor, site, keeper, signatures, id, text=text)
             require(first["found"] == ["truth", "truth"], f"without a proxy: {first}")
-            gate = Gate(site.port) if interferer.needs_no_daemon else None
+            # Its end removes the daemon for the proxy alone.
+            gate = listening.Forwarder(site.port) if interferer.needs_no_daemon else None
             site.interpose(interferer.files, interferer.how, gate.port if gate else None)
             if interferer.is_cache:
                 # The first request fills a cache.
