@@ -152,8 +152,6 @@ class Patroni:
                     raise
                 time.sleep(0.5)
 
-    # Private to this file.
-
     def psql(self, database, user, members):
         hosts, ports = ",".join("127.0.0.1" for _ in members), ",".join(str(member.port) for member in members)
         place = f"host={hosts} port={ports} dbname={database} user={user} target_session_attrs=read-write connect_timeout=2"

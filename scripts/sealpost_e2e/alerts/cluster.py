@@ -121,8 +121,6 @@ def confirm_nothing(site, cluster, watch):
     watch.await_clear("SealpostDatabaseStalled", "SealpostDatabaseSlow")
 
 
-# MARK: Day keys
-
 def leave_late_report(cluster, watch):
     """A stopped server has left the report of its day keys in the database."""
     day = (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=5)).timestamp() // 86400

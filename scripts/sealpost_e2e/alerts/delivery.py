@@ -79,8 +79,6 @@ def reload(site, daemon, file, text):
     processes.wait_until(lambda: b"credentials reloaded" in site.read_log(position), 30, "the reload", daemon)
 
 
-# MARK: Events
-
 def refuse_events(site, watch, hook):
     hook.refuses = True
     post(site)
@@ -106,8 +104,6 @@ def lose_events(site, watch, hook, daemon):
     watch.await_clear("SealpostEventsDropped")
     return daemon
 
-
-# MARK: The queue
 
 def fill_queue(site, watch):
     """Posts overload the slow lane; some of them expire; then the database is locked."""

@@ -188,8 +188,6 @@ def forget_target(watch):
     watch.await_clear("SealpostAbsent")
 
 
-# MARK: Certificates
-
 def revoke(options, left_out):
     """A daemon with TLS gets a revocation list that expires soon, and then one that does not."""
     with outbox.Outbox(options.sealpost) as site:

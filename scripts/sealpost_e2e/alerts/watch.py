@@ -159,8 +159,6 @@ def without(rules, name):
     return rest
 
 
-# MARK: While all is well
-
 def watch_quiet_daemons(site, watch):
     """A scrape needs the token, every expression evaluates, and no alert fires."""
     watch.await_scrape()

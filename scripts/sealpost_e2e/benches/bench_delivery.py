@@ -37,8 +37,6 @@ def run(options):
             broadcast(site, Sink(site, peers / "push-sink"), options.broadcast)
 
 
-# MARK: Rounds
-
 def compare(site, sink, peers, rounds, pushes):
     with site.database() as database:
         outbox.add_devices(database, "apns", pushes)
@@ -82,8 +80,6 @@ def peer_round(sink, program, pushes, *numbers):
     require(sink.count == pushes, f"{sink.count} of {pushes} arrived from {program.name}")
     return result["pushes"] / result["seconds"]
 
-
-# MARK: Broadcast
 
 def broadcast(site, sink, devices):
     with site.database() as database:

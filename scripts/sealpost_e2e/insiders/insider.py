@@ -60,8 +60,6 @@ class Insider:
         self.answers, self.harms = collections.Counter(), []
         self.lock, self.own = threading.Lock(), threading.local()
 
-    # MARK: Requests
-
     def ask(self, method, path, body=None, fields=None, authorization=None, source=None, counts=True):
         """Sends a request. A connection that ends without an answer has the status 0."""
         if body is not None and not isinstance(body, bytes):
@@ -143,8 +141,6 @@ class Insider:
             text = b""
         body = text.partition(b"\r\n\r\n")[2]
         return self.note(int(text[9:12]) if text.startswith(b"HTTP/1.1 ") else 0, body, {})
-
-    # MARK: Parallel
 
     def repeat(self, function, threads=8, seconds=SECONDS):
         """Calls `function` with a new number by several threads for some seconds."""

@@ -28,7 +28,6 @@ SERVER, APP = "push.example", "app.example"
 # The attackers' pages, by their relation to the server. The last are sandboxed: their origin is `null`.
 HOSTILE = {"another site": "evil.example", "the same site": "blog.push.example", "no origin": "evil.example/sandboxed"}
 
-# MARK: Attacks
 
 # Each is JavaScript on a page, with `base`, the server's address, and `id`, a notification for the user. It returns
 # what it has read, or null. In clear the daemon cannot recognize the pages behind attacks named "get…".
@@ -109,7 +108,6 @@ HARMFUL = {
     "get image", "get script", "get style", "get without CORS", "get frame", "get frame of a stream",
 }
 
-# MARK: Actions of an allowed page
 
 APP_SCRIPT = """(async () => {
     const ask = async (path, options = {}) => {
@@ -141,9 +139,6 @@ APP_SCRIPT = """(async () => {
     result.gone = await ask(result.sent.fields.Location, {method: 'DELETE', headers: mine});
     return result;
 })()"""
-
-
-# MARK: The site
 
 
 class Relay(listening.Listener):
@@ -211,9 +206,6 @@ class Site(rig.Rig):
         before = self.state()["receipts"]
         api.fetch(connection, id)
         processes.wait_until(lambda: self.state()["receipts"] > before, 30, "a receipt")
-
-
-# MARK: The run
 
 
 def run(options):

@@ -160,9 +160,6 @@ def start_key_updates(site):
     return site.start(["nice", "-n", "19", program, str(site.port)])
 
 
-# MARK: Measurements
-
-
 def stop(site, daemon):
     """Sends SIGTERM. Returns the seconds until connections are refused and until the end, and the exit code."""
     start = time.monotonic()

@@ -117,8 +117,6 @@ class RequestsCache(Requests):
 
 CLIENTS = (Curl, Hishel, CacheControl, RequestsCache)
 
-# MARK: Tests
-
 
 class Trial:
     def __init__(self, site, wire):

@@ -57,8 +57,6 @@ def run(options):
         require(fits)
 
 
-# MARK: The receiver
-
 class Book:
     """The receiver's events, each under its number, and only once."""
 
@@ -135,8 +133,6 @@ def add_receiver(site):
     return book
 
 
-# MARK: Kills
-
 def crash(site, daemon, kills, pushes, instants, seconds):
     """Kills and restarts the daemon several times while pushes end. Returns the last process."""
     # A push that expires before the fan-out is never enqueued, so some may be missing at the end.
@@ -161,8 +157,6 @@ def is_delivered(site):
             "select not exists (select 1 from event where kind <> 0 and number > (select delivered from event_state))"
         ).fetchone()[0]
 
-
-# MARK: Results
 
 def compare(site, book):
     """Whether the receiver has all events, and a line that says so."""

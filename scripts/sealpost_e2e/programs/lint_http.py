@@ -120,8 +120,6 @@ def unchunked(body):
     return text
 
 
-# MARK: Requests
-
 class Tourist(canaries.Caller):
     """The administrator, who calls every route."""
 

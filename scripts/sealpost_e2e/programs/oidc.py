@@ -85,8 +85,6 @@ def reply(body):
     return head.encode() + b"\r\n\r\n" + text
 
 
-# MARK: Forged tokens
-
 def b64(data):
     data = data if isinstance(data, bytes) else json.dumps(data, separators=(",", ":")).encode()
     return api.base64url(data)
@@ -161,8 +159,6 @@ def refuse_all(site, issuer):
     print(f"{len(rows)} forged tokens refused")
     require(not faults, "\n".join(faults))
 
-
-# MARK: Under load
 
 class Load(crew.Crew):
     """Clients with their own users; each shows a token three times and then a new one."""

@@ -44,8 +44,6 @@ class Filled(outbox.Outbox):
     def accepted(self, database=postgresql.NAME):
         return int(self.cluster.query("select count(*) from push_end where state = 'accepted'", database)[0][0])
 
-    # MARK: Old schemas
-
     def make_past(self, database, schema):
         """A database of the first migrations, with the filled one's rows in their columns."""
         self.cluster.query(f"create database {database}", database="postgres")
@@ -94,8 +92,6 @@ class Filled(outbox.Outbox):
             table: sorted(self.copy_out(f"select {', '.join(columns)} from {table}", database).splitlines())
             for table, columns in tables.items() if table not in OWN
         }
-
-    # MARK: The upgraded database
 
     def use(self, database):
         """Serves the database by a daemon."""

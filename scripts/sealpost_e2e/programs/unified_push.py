@@ -81,8 +81,6 @@ def send(client, apps, devices, states):
         raise SystemExit(f"the pushes of {id} ended as {ends()}, not {states}")
 
 
-# MARK: The server
-
 class Prosody:
     """Prosody on this machine, for anonymous users."""
 
