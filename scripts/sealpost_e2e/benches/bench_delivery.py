@@ -4,11 +4,8 @@
   libcurl          its multi-socket loop alone: one connection, as many streams, one thread
   AsyncHTTPClient  a task group alone, with as many concurrent requests
 
-All send the same APNs requests to one sink, which answers 200 over HTTP/2 and TLS. Each round measures all of them; the
-median of the rounds' ratios counts. The same starts measure the time from a daemon's exec to its first push.
-
-Then one POST sends a broadcast to a million devices: the bench measures its rate, the peak of resident memory, and the
-latency of single notifications meanwhile.
+All send the same APNs requests to one sink, over HTTP/2 and TLS. Then one POST sends a broadcast to a million devices: the bench
+measures its rate, the peak of resident memory, and the latency of single notifications meanwhile.
 """
 
 import json

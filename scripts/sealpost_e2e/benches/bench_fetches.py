@@ -6,9 +6,8 @@
   list       GET /api/notifications of 200 notices: 200, in bytes of content a second
   bare       SocketHTTP alone
 
-The others are an empty Hummingbird server, also with TLS, and nginx with two workers, which serves the product's bytes
-from a file. A round alternates each pair every second; the median of the rounds' ratios counts. The bench fails if one is
-below its limit. It takes rounds x 14 x seconds.
+The others are an empty Hummingbird server, also with TLS, and nginx with the product's bytes in a file. A round alternates each
+pair every second; the median of the rounds' ratios counts.
 """
 
 import dataclasses

@@ -1,24 +1,15 @@
 """Pushes a second that the outbox on PostgreSQL leases and settles, as a ratio to a bare prototype.
 
   product    the store without senders: two workers lease 500 pushes and settle the last 500 as accepted
-  prototype  two clients of `pgbench -M prepared` with two statements: one leases the next 500, the other settles them. It
-             decrypts no handles, keeps no times of devices, and neither counts nor fences. Its queue has the product's
-             columns, indexes and plans, and a fill factor of 70. (With a plan for an empty queue its rate is a third.)
+  prototype  two clients of `pgbench -M prepared` with two statements, without handles, times, counts and fences. Its queue has
+             the product's columns, indexes and plans, and a fill factor of 70.
 
-A cycle fills the queue with a thousand pushes due each millisecond, drains it once with each (only that is timed), and cleans up
-as the server does. In the second half a session holds a snapshot open, as a report or a dump does, so that PostgreSQL cannot
-remove dead rows. That half measures the product alone, against the prototype's median of the first half.
+A cycle fills the queue, drains it once with each (only that is timed), and cleans up as the server does. In the second half a
+session holds a snapshot open, so that PostgreSQL cannot remove dead rows; there the prototype's rate is that of the first half.
 
-The bench fails if
-
-- the median of the cycles' ratios is below `LIMIT` in a half,
-- the last third of a half has less than `STEADY` of the ratio of its first third,
-- in the first half rows stay in the queue, or its table in the last third is `GROWTH` times its earlier maximum
-  (autovacuum, once a minute, removes the dead rows of some cycles),
-- in the second half cleanup in the last third takes more than `DELETION` times as long as in the first: each step would read
-  what was deleted before.
-
-It takes `--seconds` and one cycle.
+The bench fails if the median of the ratios is below `LIMIT` in a half, if the last third of a half has less than `STEADY` of the
+ratio of its first third, if the queue's table grows by `GROWTH` in the first half, or if cleanup in the last third of the second
+half takes more than `DELETION` times as long as in the first.
 """
 
 import os

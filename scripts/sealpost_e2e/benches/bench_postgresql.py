@@ -1,17 +1,13 @@
 """Fetches and durable posts a second of one server on PostgreSQL, as ratios to pgbench.
 
-  fetches   GET /api/notifications/{id} by 256 connections (Bearer, 200: token check, query, decryption, JSON), of
-            notifications with 100 recipients each
+  fetches   GET /api/notifications/{id} by 256 connections, of notifications with 100 recipients each
             : `pgbench -M prepared`, 16 clients, the bare query on all notifications
-  posts     POST /api/notifications by 64 users and as many connections, each with an idempotency key and for a parked
-            device, answered after its durable commit
+  posts     POST /api/notifications by 64 users, each with an idempotency key and for a parked device
             : `pgbench -M prepared`, 64 clients, the same work in one statement: notification, recipient, the user's
             counter, push, idempotency key, and entry of an audit chain
 
-The cluster has its defaults, `fsync` included, and all share two cores. Server and pgbench connect by the loopback network
-or, with --socket, by the unix socket. Each client program has one thread, which takes less than half a core. Each round
-measures all of them; the median of the rounds' ratios counts. The bench fails if one is below its limit. It takes
-rounds x 4 x seconds.
+The cluster has its defaults, and all share two cores. Each client program has one thread, which takes less than half a core. The
+median of the rounds' ratios counts.
 """
 
 import random

@@ -1,9 +1,7 @@
 """Sign-ins a second of two servers on one PostgreSQL, as a ratio to one server.
 
-An uncached sign-in by password costs Argon2id and little in the database: the bench measures what a second server adds. Each has
-one event loop, one thread for hashing, and a share of a core, as on a small machine of its own. Without control groups, which
-need root, the servers compete for the cores, and the output says so. A round signs new users in at one server, and as many at
-both in turn. The bench fails if the median of the rounds is below 1.6. It takes rounds x 3 x users sign-ins.
+An uncached sign-in by password costs Argon2id and little in the database. Each server has one event loop, one thread for hashing,
+and a share of a core, as on a small machine of its own; without control groups, which need root, they compete for the cores.
 """
 
 import contextlib

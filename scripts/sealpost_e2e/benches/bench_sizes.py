@@ -1,8 +1,7 @@
 """Bytes of each row of a PostgreSQL database with a million devices, and the time of a broadcast.
 
-The bench writes users with a token and a device each, with values as long as the server's. Then it posts to some thousand users
-and to all, and lets the store lease and settle those pushes, with single posts meanwhile. docs/scale.md multiplies its figures.
-The bench fails if the 99th percentile of a post exceeds a second beside the broadcast.
+The bench writes users with a token and a device each, posts to some thousand users and to all, and lets the store settle those
+pushes. docs/scale.md multiplies its figures. It fails if the 99th percentile of a post exceeds a second beside the broadcast.
 """
 
 import statistics

@@ -1,9 +1,7 @@
 """Latency of each view of the console with a million devices and a hundred thousand notifications.
 
-The bench writes encrypted users, devices and tokens into the file, posts the notifications in batches and one by one, which
-fills the audit, and sends one to all devices, so that its pushes have all states. Then it requests each view's calls in sequence
-on a kept connection, also the last pages of lists, once without and once with posts meanwhile. The 95th percentile may be at most
-`SLOWEST` seconds.
+The bench writes encrypted users, devices and tokens into the file, posts the notifications, and sends one to all devices. Then it
+requests each view's calls, also the last pages of lists, once without and once with posts meanwhile.
 """
 
 import random

@@ -1,14 +1,9 @@
 """The cost of each operation in large tables: it must depend on the answer alone.
 
-Three daemons have databases with 1,000, 100,000 and 10,000,000 notifications (each with a recipient and a settled push), and
-1,000, 30,000 and 1,000,000 devices of as many users (each with a token). A hundredth of the notifications, but at most 100,000,
-have a push queued for a provider without a sender. Each round runs every operation on all three; the median of the rounds'
-ratios to the smallest may be at most 1.25. All databases are in the machine's page cache.
-
-For cleanup, which runs at intervals, the bench compares the daemon's CPU time.
-
-Then 100,000 posts have one collapse key: the last thousand may take 1.2 times as long as the first, each relative to posts
-without a key at the same time.
+Three daemons have databases with 1,000, 100,000 and 10,000,000 notifications, and 1,000, 30,000 and 1,000,000 devices of as many
+users. Each round runs every operation on all three; the median of the rounds' ratios to the smallest may be at most 1.25. For
+cleanup, the bench compares the daemon's CPU time. Then 100,000 posts have one collapse key: the last thousand may take 1.2 times
+as long as the first, each relative to posts without a key at the same time.
 """
 
 import re

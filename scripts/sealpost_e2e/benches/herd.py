@@ -2,10 +2,7 @@
 
 In the first broadcast each phone fetches when its push arrives, while the server sends the others and single posts go on. In
 the second the server first sends all pushes, and then 20,000 phones fetch at the same time. Each turn fetches once more after
-all receipts are written: this is the plain rate. A new daemon, whose cache of tokens is empty, serves each turn.
-
-The bench fails if the rate of first fetches is below 0.9 of the plain one, the 99th percentile of a post exceeds 50 ms, a
-receipt is written later than 10 s after the last fetch, or the daemon takes more than 256 MiB.
+all receipts are written: this is the plain rate.
 """
 
 import functools

@@ -1,11 +1,9 @@
 """Tests the client for Android over TLS, behind proxies that cache, change, truncate and invent answers.
 
-Clients with empty storage make five calls through each proxy of `Interferer+all.swift`, with a pinned key and without. With a
-key they never trust a wrong answer, and name each interference as the other clients do. A client with cached content shows it
-with its date. The program also checks without the client that each proxy does harm.
-
-With TLS alone, clients name certificates that are neither trusted nor pinned, send each entry of the outbox once, and end the
-registration at the server when they sign out.
+Clients with empty storage make five calls through each proxy of `interferers`, with a pinned key and without. With a key they
+never trust a wrong answer, and name each interference. A client with cached content shows it with its date. The program also
+checks without the client that each proxy does harm. With TLS alone, clients name certificates that are neither trusted nor
+pinned, send each entry of the outbox once, and end the registration at the server when they sign out.
 """
 
 import http.client

@@ -1,14 +1,10 @@
 """Tests cross-origin protection: Chromium, with an administrator's saved password, visits hostile and allowed pages.
 
-Each attack runs on a page of another site, of the same site, and of an opaque origin: forms, scripts' requests, images, frames,
-WebSockets and event streams. It must change and read nothing, and the daemon's log must have its refusal. Pages of the
-server's own origin and of an allowed one can do everything, and read all documented answers.
-
-1. Over TLS through a relay that removes `Origin` and `Sec-Fetch-Site`, by which the daemon decides. Here the same attacks must
-   do harm, or the program could not fail.
-2. Over the daemon's own TLS.
-3. In clear, where browsers send only `Origin`, and not with images, scripts and frames: these may leave receipts, take
-   pushes and learn whether an id exists, but read nothing.
+Each attack runs on a page of another site, of the same site, and of an opaque origin. It must change and read nothing, and the
+daemon's log must have its refusal. Pages of the server's own origin and of an allowed one can do everything, and read all
+documented answers. This is so over the daemon's own TLS. In clear, browsers send only `Origin`, and not with images, scripts and
+frames: these may leave receipts, take pushes and learn whether an id exists, but read nothing. Before that, a relay removes
+`Origin` and `Sec-Fetch-Site`: there the same attacks must do harm, or the program could not fail.
 """
 
 import collections

@@ -1,11 +1,9 @@
 """Searches all output of the server for secrets after calls of every route.
 
-Users of each role call every route of `scripts/routes`, correctly and wrongly: invalid JSON, wrong types, too much content,
-other users' ids, wrong credentials, in paths, queries and fields. The requests contain three words: SECRET in passwords,
-payloads, collapse keys, credentials and fields; HANDLE in handles of devices; NAME in names and tags. SECRET and HANDLE must
-appear nowhere: log at its finest level, as text and JSON, metrics, spans, errors, database files, the system's view of the
-process; in any case, base64, hexadecimal, UTF-16 or percent encoding. NAME may appear in answers to its sender, and in the log
-of who did what.
+Users of each role call every route of `scripts/routes`, correctly and wrongly, with three words: SECRET in passwords, payloads,
+collapse keys, credentials and fields; HANDLE in handles of devices; NAME in names and tags. SECRET and HANDLE must appear nowhere:
+log at its finest level, as text and JSON, spans, errors, database files, the system's view of the process; in any case, base64,
+hexadecimal, UTF-16 or percent encoding. NAME may appear in answers to its sender, and in the log of who did what.
 """
 
 import base64

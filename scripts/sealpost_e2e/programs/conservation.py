@@ -1,14 +1,9 @@
 """Sends a million pushes to faulty simulators, and compares three counts of their outcomes.
 
-1. The daemon's tally: accepted, expired, failed, cancelled and pending pushes add up to the enqueued ones.
-2. The outbox's rows by state: the same numbers.
-3. The simulators' log: a push is accepted in the outbox if and only if a simulator accepted it, by its id. After a fault in a
-   try either is possible, as the sender knows only the answer that reached it first. A simulator may then also accept a
-   push twice, when the connection broke before its answer.
-
-The API sends broadcasts to the devices of three platforms; some expire soon, and some replace each other by a collapse key,
-so that every outcome occurs. With --control the program removes one accepted push from the simulators' log and changes the
-state of one row; then it must fail.
+The API sends broadcasts to three platforms; some expire soon, and some replace each other, so that every outcome occurs. The
+daemon's tally must add up to the enqueued pushes, and the outbox's rows by state to the same numbers. A push is accepted in the
+outbox if and only if a simulator accepted it, by its id. After a fault in a try either is possible, and the simulator may accept
+a push twice. With --control the program removes one accepted push from the log, and changes one row; then it must fail.
 """
 
 import collections

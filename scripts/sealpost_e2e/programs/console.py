@@ -1,15 +1,10 @@
 """Tests the operators' console in Chromium with keyboard and mouse, in two sizes and both themes.
 
 A daemon sends to simulators; Apple's refuses the credentials, and Microsoft's demands a long pause. In each size and theme the
-program judges all views and goes through every flow: signing in and out, resuming a lane, recalling a notification, creating and
-ending users, tags, codes, devices and tokens, testing devices, and searching the audit, once beyond one request's range. Once
-the server freezes during a view. A second daemon without users prints a link for the first one, who finds all views empty. It fails
-
-- at an error in the browser's console, a violation of the Content-Security-Policy, a request to another host, a password dialogue;
-- if an element breaks a rule: a control without a name, low contrast, an invisible or backward focus, not exactly one `h1`, a
-  table without caption or headers, a duplicate id, a page wider than the screen;
-- if the page or one of its answers contains a payload, or the page has requested one;
-- if the answers for a view take longer than `SLOWEST` seconds.
+program goes through every flow, and judges all views by the rules of `screen`. Once the server freezes during a view. A second
+daemon without users prints a link for the first one, who finds all views empty. The program also fails at an error in the browser's
+console, a violation of the Content-Security-Policy, a request to another host, a password dialogue, an invisible or backward
+focus, a payload in the page or in an answer, and a view whose answers take longer than `SLOWEST` seconds.
 """
 
 import base64

@@ -1,8 +1,8 @@
 """Tests the consoles of two servers on one PostgreSQL while one is stopped, resumed, killed and restarted.
 
-Each console has an operator, one at a desk and one with a phone, in separate browsers. It must show both servers as running; a
-stopped one (SIGSTOP) as silent, then as gone; as running after SIGCONT; a killed one (SIGKILL) as gone; as running after a
-restart. Meanwhile the other console can add users. The operator of the killed server stays signed in. The rules of `console` judge each page.
+Each console has an operator in its own browser. It must show a stopped server (SIGSTOP) as silent, then as gone; as running after
+SIGCONT; a killed one as gone; as running after a restart. Meanwhile the other console can add users. The operator of the killed
+server stays signed in. The rules of `screen` judge each page.
 """
 
 import contextlib

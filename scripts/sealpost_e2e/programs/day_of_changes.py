@@ -1,8 +1,8 @@
 """Measures how much one device account can add to the database in a day.
 
-Daemons without quotas measure what each kind of change leaves after all its notifications have expired: rows and indexes, in
-bytes of used pages. A day has nine eighths of `quotas.device.changes`, since an eighth may come at once (see `ChangeQuotaTests`).
-The program also fills the account's storage and measures it. The worst kind and the full storage together may take 20 MB.
+Daemons without quotas measure what each kind of change leaves after all its notifications have expired, in bytes of used pages.
+A day has nine eighths of `quotas.device.changes`, since an eighth may come at once (see `ChangeQuotaTests`). The worst kind and
+the account's full storage together may take 20 MB.
 """
 
 import json

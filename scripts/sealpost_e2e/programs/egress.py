@@ -1,12 +1,8 @@
 """Tests sending through a real Squid that requires a password and allows only the providers' ports.
 
-Simulators stand in for APNs, FCM and WNS. Squid's log shows the traffic:
-
-1. With `proxy.deviceHosts`, the pushes of all three platforms arrive through Squid.
-2. Without it, the server calls the channels of WNS, which devices name, directly, and all others through Squid.
-3. While Squid is down, or the password is wrong, pushes wait, also those of WNS, whose access tokens come through the proxy;
-   afterwards all arrive, once.
-4. `sealpost doctor --online` reaches each endpoint through Squid, and reports a refusal by Squid.
+Simulators stand in for APNs, FCM and WNS. With `proxy.deviceHosts`, all pushes go through Squid; without it, the server calls the
+channels of WNS directly, as devices name them. While Squid is down, or the password is wrong, pushes wait, and then all arrive,
+once. `sealpost doctor --online` reaches each endpoint through Squid, and reports a refusal by Squid.
 """
 
 import pathlib

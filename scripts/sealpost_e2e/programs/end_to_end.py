@@ -1,13 +1,9 @@
 """Looks for the content of end-to-end payloads in all that the server has, and compares them with an independent HPKE.
 
-The library for Python sends thousands of payloads with a random word to a user's device, alone and in batches. The word may be
-nowhere: in answers, files, log, metrics, a backup, memory and a core dump. Then the device opens all payloads of its list. As a
-control, the same happens without encryption: then the program must find the word in answers, memory and dump. Then a tenth
-of the payloads do so with PostgreSQL, whose files it searches in place of a backup.
-
-The dump is gdb's, as root: the server forbids the kernel's (Sources/sealpost/MemoryProtection.swift).
-
-Before that, pyhpke opens a payload of the library, and makes one that the library opens.
+The library for Python sends thousands of payloads with a random word to a user's device, which opens all of them. The word may be
+nowhere: in answers, files, log, metrics, a backup, memory and a core dump. Without encryption the program must find it in answers,
+memory and dump. A tenth of the payloads do so with PostgreSQL, whose files it searches in place of a backup. The dump is gdb's, as
+root: the server forbids the kernel's. Before that, pyhpke opens a payload of the library, and makes one that the library opens.
 """
 
 import subprocess

@@ -1,11 +1,8 @@
 """Tests that answers to wrong passwords do not reveal which users exist.
 
-Wrong passwords for known and unknown names come in random order, one at a time. A trusted proxy on loopback names a new
-address for each, so that the server throttles none of them.
-
-1. All answers have the same status, fields and bytes, except `Date`; the client sets the request id.
-2. The times do not differ: p of the two-sided Mann-Whitney test is above 0.01. This number of times reveals a difference of
-   a fortieth of their standard deviation.
+Wrong passwords for known and unknown names come in random order, each from a new address, which a trusted proxy names. All
+answers have the same status, fields and bytes, except `Date`. The times do not differ: p of the two-sided Mann-Whitney test is
+above 0.01. This number of times reveals a difference of a fortieth of their standard deviation.
 """
 
 import math

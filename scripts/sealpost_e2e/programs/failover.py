@@ -1,12 +1,10 @@
 """Kills and freezes the primary of a Patroni cluster while several daemons serve clients.
 
-Three PostgreSQL have strict synchronous replication by a quorum of two replicas; SIGKILL or SIGSTOP hits Patroni and PostgreSQL
-together, and a frozen primary thaws after the failover. A ledger outside has the acknowledged posts. Each notification must exist
-with its payload, no fetch may miss one meanwhile, and each device must get its push; a duplicate must have been leased during the
-failover. The first post must be stored within the primary's lease and 8 s.
+Three PostgreSQL have strict synchronous replication by a quorum of two replicas; a signal hits Patroni and PostgreSQL together.
+A ledger outside has the acknowledged posts: each notification must exist, no fetch may miss one meanwhile, and each device must
+get its push; a duplicate must have been leased during the failover. The first post must be stored within the lease and 8 s.
 
-With `--lossy` a commit waits for no replica, and the replicas freeze just before the primary is killed, once. Then acknowledged
-notifications must be missing and the program must fail, or it could not see a loss.
+With `--lossy` no commit waits for a replica, and the replicas freeze just before the kill; then the program must fail.
 """
 
 import random

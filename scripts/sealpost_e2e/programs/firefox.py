@@ -1,13 +1,7 @@
 """Tests the client for browsers in Firefox, with a real Web Push: the server encrypts, the browser decrypts, and its worker fetches.
 
-The push service is simulated, with Mozilla's protocol; the pages, the proxy-free API and the worker are those of `web-client`.
-It fails
-
-- if a push does not show the sent text, or one of two tabs does not have it;
-- if two tabs use more than one event stream;
-- if the client does not open a database again that the browser has closed, or two commits on one revision both succeed;
-- if another VAPID key, or a permission that was taken back, is not noticed;
-- if a signed-out page or its worker has anything left.
+The push service is simulated, with Mozilla's protocol. Pages, worker and flows are those of `web-client`: pushes, two tabs with
+one stream, a database that the browser has closed, another VAPID key, a permission that was taken back, and the sign-out.
 """
 
 import json

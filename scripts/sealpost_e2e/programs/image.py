@@ -1,13 +1,10 @@
 """Builds the Dockerfile's image without Docker, and runs it as the pods of examples/kubernetes, without a cluster.
 
-Podman builds the unchanged Dockerfile. This program makes its two base images, as registries are out of reach: debian:bookworm-slim
-by mmdebstrap, and swift:6.3-bookworm with a `swift` that only copies the tested executable to the compiler's output. So the real
-compiler's image and Docker's own builder remain untested.
-
-The strict schemas of two versions of Kubernetes must accept the manifests; they do not know the PodMonitor. Podman runs one pod of SQLite
-and three of PostgreSQL as their templates say: user, rights, mounts, read-only root, probes, preStop, grace. Before each start the volumes get
-what the kubelet does to them for `fsGroup`. A payload must be fetched after a pod was replaced, and the image's health check must fail while
-a server is stopped. So the API server, limits, network policies and a shared network file system remain untested. It runs as root.
+Podman builds the unchanged Dockerfile on two base images of this program, as registries are out of reach: a Debian of mmdebstrap,
+and one with a `swift` that only copies the tested executable. The strict schemas of two versions of Kubernetes must accept the
+manifests, except the PodMonitor. Podman runs one pod of SQLite and three of PostgreSQL as their templates and the kubelet would. A
+payload must be fetched after a pod was replaced, and the health check must fail while a server is stopped. The API server, limits,
+network policies and a shared network file system remain untested. It runs as root.
 """
 
 from sealpost_e2e import environment, require

@@ -1,15 +1,10 @@
 """Makes hostile users' moves in sequence, and measures their effect on everybody else.
 
-The release build runs with its default limits and all kinds of senders, in its own network. `sealpost simulate` stands for APNs, FCM
-and WNS; the program has receivers for Web Push and webhooks, and hostile hosts. Meanwhile a publisher posts to honest users on each
-lane four times a second, a user fetches, and /readyz is requested ten times a second. A new account with the least rights makes
-each move for some seconds; then an administrator deletes it.
-
-1. Honest pushes arrive within a second of their post, and no honest request fails. Quiet windows before, between and after
-   the moves, and a page flushed to the same disk ten times a second, show the machine's own delays. A move with a late push is
-   repeated by another account, and fails after --tries late ones: a move's effect recurs, a busy disk's seldom does.
-2. /readyz is 200.
-3. The answers are those of the table in `insiders/moves`.
+The daemon has its default limits and all kinds of senders, in its own network with simulated providers and hostile hosts. A
+publisher posts to honest users on each lane, a user fetches, and /readyz is requested. Meanwhile a new account with the least
+rights makes each move for some seconds. Honest pushes must arrive within a second, no honest request may fail, and the answers are
+those of the table in `insiders/moves`. Quiet windows, and a page flushed to the same disk, show the machine's own delays. A move
+with a late push fails after --tries late ones: a move's effect recurs, a busy disk's seldom does.
 
 --write-table writes the table into docs/evidence/insiders.md, and keeps its column about an earlier version.
 """

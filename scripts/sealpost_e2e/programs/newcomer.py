@@ -1,12 +1,9 @@
 """Times a newcomer's steps of README.md on a bare Debian, from source and from the Debian package.
 
-Each way has its own machine: a root of mmdebstrap, booted by systemd in a container with its own network. The program pastes
-the README's commands block by block, and compares their output with the README's. A way ends with the first fetched payload, a
-backend's notification and an administrator's sign-in at the console in Chromium. The program prints each step's time, and fails at
-the first failing command, and if the package's way to the first payload takes more than 30 seconds.
-
-Its times exclude the boot, swift.org's required packages, and making the Debian package. It mounts this machine's toolchain, and
-folders that git uses instead of hosts (`url.….insteadOf`). It runs as root.
+Each way has its own machine, booted by systemd in a container with its own network. The program pastes the README's commands, and
+compares their output with the README's, up to an administrator's sign-in at the console in Chromium. It fails if the package's
+way to the first payload takes more than 30 seconds. Its times exclude the boot, the packages that swift.org requires, and making
+the Debian package. It mounts this machine's toolchain, and folders that git uses instead of hosts. It runs as root.
 """
 
 import os

@@ -1,10 +1,8 @@
 """Kills and pauses daemons that share one PostgreSQL, at random instants under load.
 
-A ledger outside has the acknowledged posts. Each notification must exist with its payload on every daemon, and each device must
-get its push at the simulated APNs. Duplicate pushes must have the same apns-id, and be no more than the killed or paused daemon
-had leased. A post without an answer may exist or not. Then the program kills daemons with leased pushes while the others have run
-for some time: the last of these pushes must end within 7 s. At the end it kills and restarts the database, and fetches
-all acknowledged notifications.
+A ledger outside has the acknowledged posts. Each notification must exist on every daemon, and each device must get its push;
+duplicates must have been leased by a killed or paused daemon. Then the program kills daemons with leased pushes: the last of
+these must end within 7 s. At the end it kills and restarts the database, and fetches all acknowledged notifications.
 
 With `--forget` the ledger has an entry more for each kill, which was never posted; then the program must fail.
 """

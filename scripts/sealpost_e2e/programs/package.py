@@ -1,12 +1,10 @@
 """Installs, upgrades, removes and purges the Debian package in a fresh Debian; stored payloads must survive.
 
-Two builds under different host names, time zones and umasks must have the same bytes. apt-get installs the first version in a root
-of mmdebstrap, README.md's commands make an administrator and a user, and the daemon runs as its unit says. curl posts a payload,
-and fetches it after the upgrade to a second version, a removal, and a purge without the answer to delete, each followed by an
-installation. The changed configuration must survive the upgrade, and the keyring all but a purge with that answer, which must leave
-nothing. With systemd, the upgrade must restart the service and leave the socket alone.
-
-With --control the second version's installation replaces the keyring; then the program must fail. It runs as root.
+Two builds in different environments must have the same bytes. The daemon runs as its unit says, after README.md's commands. A
+payload is fetched after the upgrade, a removal, and a purge without the answer to delete, each followed by an installation. The
+configuration must survive the upgrade, and the keyring all but a purge with that answer, which must leave nothing. The upgrade must
+restart the service and leave the socket alone. With --control the second version replaces the keyring; then the program must fail.
+It runs as root.
 """
 
 import hashlib

@@ -1,14 +1,9 @@
 """Tests that each alert of config/alerts.yml fires at its fault and clears, with a real Prometheus.
 
-First promtool must accept the rules, their unit tests, config/prometheus.yml and the daemon's metrics, and Prometheus must
-evaluate each rule and each expression of config/grafana.json. No alert may fire at first. Then the program causes faults, one after
-the other, of daemons with SQLite and of two with PostgreSQL: each alert must fire, and clear after the fault. Two faults would
-need half a million receipts and a day: there a stand-in for the daemon changes a metric.
-
-Prometheus has copies of the files with addresses of this machine. There all durations of the rules, and their ages in minutes, are
-sixty times shorter, and at most half a minute.
-
-With `--blind` the copy lacks the alert about paused lanes; then the program must fail. It needs the right to mount.
+promtool must accept the rules, their unit tests and the daemon's metrics, and Prometheus must evaluate each rule and each expression
+of config/grafana.json. No alert may fire at first. Then the program causes faults of daemons with SQLite and of two with PostgreSQL:
+each alert must fire, and clear. A stand-in for the daemon changes the metrics of faults that would take too long. The copies of
+the rules have shorter durations. With `--blind` the copy lacks an alert; then the program must fail. It needs the right to mount.
 """
 
 from sealpost_e2e import processes, require

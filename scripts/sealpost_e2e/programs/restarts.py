@@ -1,9 +1,7 @@
 """Restarts the daemon by SIGTERM repeatedly under load behind a proxy: no request may fail or be lost.
 
-Clients fetch and post with and without pauses, so that the proxy's kept connections are in every state when a daemon stops. The
-program checks each answer; at the end it fetches each posted payload, and none may be missing or duplicate.
-
-Before that it forces the worst case: the proxy freezes while the daemon closes the kept connections and a client sends its
+Clients fetch and post with and without pauses, so that the proxy's kept connections are in every state when a daemon stops. Before
+that the program forces the worst case: the proxy freezes while the daemon closes the kept connections and a client sends its
 request. The resumed proxy must not use a closed connection for a request that it cannot repeat.
 """
 

@@ -1,10 +1,8 @@
 """Tests the daemon against its OpenAPI document with schemathesis: all checks, thousands of requests an operation.
 
 The daemon must accept the requests that the document allows, refuse those that it forbids, and give only documented answers. Two
-daemons share the operations; then schemathesis follows the links between answers. Its choices depend on the seed, and in the
-chains on the answers. Tests/Clients/schemathesis.toml has the settings, each with its reason.
-
-All of it takes hours; --max-examples and --chains shorten it.
+daemons share the operations; then schemathesis follows the links between answers. Tests/Clients/schemathesis.toml has the
+settings, each with its reason. All of it takes hours; --max-examples and --chains shorten it.
 """
 
 import json

@@ -1,11 +1,8 @@
 """Holds thousands of hostile and idle connections, and measures good clients' latency and the memory.
 
 1. 4,000 clients send their headers slowly and 4,000 read their answers slowly (slowhttptest): good requests at a fixed rate
-   must not fail, and their 99th percentile may be three times that without the siege. The program measures before, during and
-   after in the same way, each as the median of some short measurements, as the machine's other work comes in bursts.
+   must not fail, and their 99th percentile may be three times that before and after, each the median of some measurements.
 2. 10,000 idle kept connections may take 10 KiB of memory each.
-
-The deadlines and the limit of connections from one address, which would end the siege, are raised.
 """
 
 import http.client

@@ -1,12 +1,9 @@
 """Runs a full load for a quarter of an hour: memory, descriptors, log and database file must not grow.
 
-64 connections post, fetch and list at full speed, lists as a user with few notifications; each post is pushed to a simulated
-provider and expires after half a minute. Meanwhile strangers connect and leave, and every ten seconds the program scrapes the metrics
-and reloads by SIGHUP. The first third warms up; then it compares the last third with the second.
-
-The file's content follows the load, as cleanup runs in rounds and posts vary. So the used pages are divided by the number of
-notifications, and the free pages must stay within the server's own limit. The audit, which is kept for a day at least, does not
-count. The program prints a line each minute.
+64 connections post, fetch and list at full speed; each post is pushed to a simulated provider and expires after half a minute.
+Strangers connect and leave, and the program scrapes the metrics and reloads by SIGHUP. It compares the last third with the second.
+The file's content follows the load, so the used pages without the audit are divided by the number of notifications, and the free
+pages must stay within the server's own limit.
 """
 
 import functools

@@ -1,11 +1,8 @@
 """Tests event streams at several daemons on one PostgreSQL while devices reconnect and daemons are killed.
 
-Each device reads a stream from a random daemon. First all stay; then they leave after some seconds and reconnect elsewhere with the
-id of their last event, and kill -9 hits daemons at random instants. A ledger outside has the acknowledged posts: each
-notification must arrive at its device's stream within half a minute of the last post, without another reconnection.
-
-With `--blind` the program empties the table of the streams' places repeatedly, so that no daemon knows a stream for long;
-then it must fail.
+Each device reads a stream from a random daemon; first all stay, then they reconnect elsewhere with the id of their last event, and
+kill -9 hits daemons. A ledger outside has the acknowledged posts: each must arrive at its device's stream within half a minute of
+the last post. With `--blind` the program empties the table of the streams' places repeatedly; then it must fail.
 """
 
 import collections

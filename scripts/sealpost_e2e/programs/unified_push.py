@@ -1,9 +1,8 @@
 """Sends pushes to a UnifiedPush server that was not written here: Prosody with mod_unified_push, both from Debian.
 
 Prosody gives each app an endpoint and passes its pushes over XMPP to a distributor, as Conversations is on a phone; here the program
-is the distributor. It registers two apps, and their devices register at the daemon by Web Push. Each push must arrive once, and
-http_ece must decrypt it to the id of the notification. Then Prosody loses one endpoint, as at its expiry, and answers 404: the device
-is retired. At last Prosody ends: the push is retried.
+is the distributor of two apps. Each push must arrive once, and http_ece must decrypt it to the id of the notification. When
+Prosody loses an endpoint and answers 404, the device is retired. At last Prosody ends: the push is retried.
 """
 
 from sealpost_e2e import environment

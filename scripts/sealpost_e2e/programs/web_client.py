@@ -1,20 +1,10 @@
 """Tests the client for browsers, `Clients/web`, and the sample page in Chromium, behind all harmful proxies.
 
-Daemon and browser are real; pages come over TLS, and the DevTools protocol delivers pushes to the service worker. The program
-compares the page's and the worker's output with what was sent. It fails
-
-- if the first launch of `examples/web` does not register the device or show the sent message;
-- if an interference has the wrong name, with pinned keys or without; or, with pinned keys, if the page, the worker's
-  notifications or the storage have anything but the sent payload;
-- if the page shows nothing without a network, does not show the content's age, or forgets actions meanwhile;
-- if signing out without a network leaves readable data, is forgotten, or does not end device and token at the server;
-- if a payload or token is unencrypted in the browser's databases;
-- if a message for Safari has more than the placeholder and the id, or the worker does not show its notification;
-- if one of two accounts with one subscription shows or keeps the other's pushes;
-- if a device's topics, a test push, its end or a new password are not as the client reports them;
-- if another VAPID key, or a permission that was taken back, is not noticed;
-- if a killed worker cannot renew the token of its account, or seven tabs use more than one event stream;
-- if the page breaks a rule of `console`: names, contrast, headings, a phone's width, in both themes.
+Daemon and browser are real; pages come over TLS, and the DevTools protocol delivers pushes to the service worker. The page, its
+notifications and its storage may have only what was sent, and each interference must get its name. Without a network the page
+shows its content with its age, and remembers actions and the sign-out. The browser's databases may have no readable payload or
+token. Messages for Safari, accounts that share a subscription, tabs that share a stream, killed workers, and changes of the key
+or the permission have their own flows. The rules of `screen` judge each page.
 """
 
 import base64
