@@ -37,26 +37,27 @@ def connect(port, timeout=60, context=None):
     return http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
 
 
+def exchange(connection, method, path, body=None, fields={}):
+    """Sends a request. Returns the status, the fields and the body of the answer."""
+    connection.request(method, path, body, fields)
+    response = connection.getresponse()
+    return response.status, response.headers, response.read()
+
+
 def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(200, 201, 204)):
     """Sends a request with a JSON body. Returns the response's JSON, or its text.
 
     Raises `UnexpectedAnswer` if `expected` lacks its status.
     """
-    text = None if body is None else json.dumps(body)
-    connection.request(method, path, text, {"Authorization": credentials})
-    response = connection.getresponse()
-    answer = response.read()
-    if response.status not in expected:
-        raise UnexpectedAnswer(f"{method} {path}: {response.status} {answer[:300]}")
+    status, _, answer = exchange(connection, method, path, None if body is None else json.dumps(body), {"Authorization": credentials})
+    if status not in expected:
+        raise UnexpectedAnswer(f"{method} {path}: {status} {answer[:300]}")
     return json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else answer.decode()
 
 
 def status(connection, path, credentials=CREDENTIALS, **fields):
     """The status of a GET with these fields and the credentials."""
-    connection.request("GET", path, headers={"Authorization": credentials} | fields)
-    response = connection.getresponse()
-    response.read()
-    return response.status
+    return exchange(connection, "GET", path, fields={"Authorization": credentials} | fields)[0]
 
 
 def post(connection, order, **rest):

@@ -134,7 +134,7 @@ class Outbox(rig.Rig):
         """The numbers of pushes enqueued, settled by outcome, and pending, each counted separately."""
         with self.database() as database:
             counts = dict(database.execute("select state, sum(count) from tally group by state"))
-            pending = database.execute("select count(*) from delivery where settled_at is null").fetchone()[0]
+        pending = self.read("select count(*) from delivery where settled_at is null")
         return {state: counts.get(state, 0) for state in ("enqueued", *STATES)} | {"pending": pending}
 
     def post_broadcasts(self, text, lifetime):
@@ -150,10 +150,7 @@ class Outbox(rig.Rig):
         processes.wait_until(self.is_settled, seconds, what, process, pause)
 
     def is_settled(self):
-        with self.database() as database:
-            return database.execute(
-                "select not exists (select 1 from delivery where settled_at is null) and not exists (select 1 from fanout)"
-            ).fetchone()[0]
+        return self.read("select not exists (select 1 from delivery where settled_at is null) and not exists (select 1 from fanout)")
 
 
 def add_devices(database, platform, count, each_user=1, tags=("news",), channels=()):

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
 from sealpost_e2e import postgresql, processes, require, rig
@@ -90,18 +89,13 @@ class Patroni:
 
     def is_whole(self):
         # A thawed member reports for a while to be the primary, and counts replicas that have left it.
-        if sorted(self.says(member, "primary") for member in self.members) != [False] * (COUNT - 1) + [True]:
-            return False
-        primary = self.primary()
-        if not all(self.says(member, "replica") for member in self.members if member is not primary):
-            return False
         # A replica that Patroni does not count yet has no vote for the failover.
-        if self.is_safe and sum(self.says(member, "quorum") for member in self.members) != COUNT - 1:
+        primary = self.primary()
+        counts = {"primary": 1, "replica": COUNT - 1} | ({"quorum": COUNT - 1} if self.is_safe else {})
+        if primary is None or any(sum(self.says(member, what) for member in self.members) != count for what, count in counts.items()):
             return False
-        done = subprocess.run(
-            self.psql("postgres", "postgres", [primary]) + ["select count(*) from pg_stat_replication where state = 'streaming'"],
-            capture_output=True, text=True,
-        )
+        query = "select count(*) from pg_stat_replication where state = 'streaming'"
+        done = subprocess.run([*self.psql("postgres", "postgres", [primary]), query], capture_output=True, text=True)
         return done.returncode == 0 and int(done.stdout) == COUNT - 1
 
     def signal(self, member, number):
@@ -128,7 +122,7 @@ class Patroni:
 
     def start(self, member):
         """Starts a member's Patroni, which starts its PostgreSQL and joins the cluster."""
-        # Patroni reads all files of a folder in their order; later files override earlier ones.
+        # Later files override earlier ones.
         path = self.folder / f"{member.name}.configuration"
         path.mkdir(exist_ok=True)
         (path / "1.yaml").write_text(SETTINGS)
@@ -158,11 +152,9 @@ class Patroni:
         return ["psql", "-d", place, "-v", "ON_ERROR_STOP=1", "-AtF", "\t", "-c"]
 
     def says(self, member, what):
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{member.rest_port}/{what}", timeout=1):
-                return True
-        except (urllib.error.URLError, OSError):
-            return False
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{member.rest_port}/{what}", timeout=1):
+            return True
+        return False
 
     def servers(self, member):
         """The processes of a member's PostgreSQL, the first one first."""

@@ -1,5 +1,6 @@
 """A private PostgreSQL with all of its safety on, which ends with the program."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -70,12 +71,10 @@ class Cluster:
         """Kills the server and all its backends: a power cut that spares the disk."""
         self.stop(signal.SIGKILL)
         # Backends end when they notice their parent's end; the next server waits for the last of them.
-        pid = self.folder / "data/postmaster.pid"
-        pid.unlink(missing_ok=True)
+        (self.folder / "data/postmaster.pid").unlink(missing_ok=True)
 
     def is_ready(self):
-        done = subprocess.run(["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True)
-        return done.returncode == 0
+        return subprocess.run(["psql", *self.address, "-Atc", "select 1", "postgres"], capture_output=True).returncode == 0
 
     def query(self, sql, database=NAME):
         """The rows of a statement, as lists of texts."""
@@ -105,10 +104,8 @@ class Standby(Cluster):
 
     def __enter__(self):
         processes.give_to_server(self.folder)
-        processes.run(
-            *self.command("pg_basebackup"), *self.primary.address, "-D", self.folder / "data", "-R", "-c", "fast",
-            cwd=self.folder,
-        )
+        command = [*self.command("pg_basebackup"), *self.primary.address, "-D", self.folder / "data", "-R", "-c", "fast"]
+        processes.run(*command, cwd=self.folder)
         self.start()
         return self
 
@@ -121,7 +118,7 @@ class Standby(Cluster):
         os.kill(self.receiver, signal.SIGCONT)
 
 
-class Session:
+class Session(contextlib.AbstractContextManager):
     """A session that stays open, for statements in quick succession."""
 
     def __init__(self, cluster):
@@ -129,9 +126,6 @@ class Session:
             ["psql", *cluster.address, "-v", "ON_ERROR_STOP=1", "-qAtF", "\t", NAME],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1,
         )
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         processes.kill(self.process)

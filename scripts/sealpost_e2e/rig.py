@@ -4,6 +4,7 @@ import contextlib
 import os
 import pathlib
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -24,7 +25,7 @@ QUOTAS = {
 }
 
 
-class Rig:
+class Rig(contextlib.AbstractContextManager):
     """A folder with a database and the user alice, and a listening socket for successive daemons.
 
     With `quotas={}` the daemon has its default limits for each user.
@@ -44,9 +45,6 @@ class Rig:
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
         self.add_user("alice", role)
-
-    def __enter__(self):
-        return self
 
     def __exit__(self, *_):
         """Ends all started processes in any case."""
@@ -98,6 +96,11 @@ class Rig:
     def post(self, order, **options):
         """Posts a payload, or a whole order. Returns its id."""
         return self.ask("POST", "/api/notifications", order, **options)["Id"]
+
+    def read(self, query, *arguments):
+        """The first value of a query of the database, beside a running daemon."""
+        with contextlib.closing(sqlite3.connect(self.folder / "var/sealpost.db", timeout=60)) as database:
+            return database.execute(query, arguments).fetchone()[0]
 
     def listen_itself(self, has_tls):
         """Lets the daemon listen at the port, as an inherited socket would keep listening after its end."""

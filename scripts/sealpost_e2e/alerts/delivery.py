@@ -30,19 +30,6 @@ def run(options, left_out):
         return watch.fired
 
 
-class Hook:
-    """The receiver of events, which accepts them or answers 500."""
-
-    def __init__(self, site):
-        self.refuses = False
-        site.add_events(self.answer)
-
-    def answer(self, request, number):
-        if self.refuses:
-            return b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
-        return receiver.accept(request, number)
-
-
 def prepare(site):
     """A simulated WNS with one device, a slow FCM with many, and a receiver of events."""
     site.add_user("ada", "admin")
@@ -52,7 +39,7 @@ def prepare(site):
     with site.database() as database:
         outbox.add_devices(database, "wns", 1, channels=site.channels())
         outbox.add_devices(database, "fcm", DEVICES, tags=("many",))
-    return Hook(site)
+    return site.add_events(receiver.accept)
 
 
 def post(site, to="news", **rest):
@@ -79,18 +66,22 @@ def reload(site, daemon, file, text):
     processes.wait_until(lambda: b"credentials reloaded" in site.read_log(position), 30, "the reload", daemon)
 
 
+def refuse(request, number):
+    return b"HTTP/1.1 500 Internal Server Error\r\ncontent-length: 0\r\n\r\n"
+
+
 def refuse_events(site, watch, hook):
-    hook.refuses = True
+    hook.answer = refuse
     post(site)
     watch.await_firing("SealpostEventsPaused")
     watch.await_firing("SealpostEventsOld")
-    hook.refuses = False
+    hook.answer = receiver.accept
     watch.await_clear("SealpostEventsPaused", "SealpostEventsOld")
 
 
 def lose_events(site, watch, hook, daemon):
     """Events expire while the receiver refuses them: this moves their times in the database."""
-    hook.refuses = True
+    hook.answer = refuse
     # The server never deletes the newest event, so two expire.
     post(site)
     post(site)
@@ -100,7 +91,7 @@ def lose_events(site, watch, hook, daemon):
         database.execute("update event set at = at - 30 * 86400000")
     daemon, _ = site.serve()
     watch.await_firing("SealpostEventsDropped")
-    hook.refuses = False
+    hook.answer = receiver.accept
     watch.await_clear("SealpostEventsDropped")
     return daemon
 
@@ -149,10 +140,8 @@ class Posters(crew.Crew):
 
     def run(self):
         body = '{"Payload": "x", "To": ["news"]}'
-        request = (
-            f"POST /api/notifications HTTP/1.1\r\nHost: h\r\nAuthorization: {self.credentials}\r\n"
-            f"Content-Length: {len(body)}\r\n\r\n{body}"
-        ).encode()
+        head = f"POST /api/notifications HTTP/1.1\r\nHost: h\r\nAuthorization: {self.credentials}\r\nContent-Length: {len(body)}"
+        request = f"{head}\r\n\r\n{body}".encode()
         while not self.ends.is_set():
             opened = [socket.create_connection(("127.0.0.1", self.port), timeout=90) for _ in range(POSTS)]
             for one in opened:

@@ -1,30 +1,22 @@
 """A stand-in for a daemon: it serves the daemon's metrics, with some values changed."""
 
+import contextlib
 import re
 
 from sealpost_e2e import api, listening, processes, require
 
 
 class StandIn(listening.WebServer):
-    """A target for Prometheus in front of a daemon, during the `with`."""
+    """A target for Prometheus in front of a daemon."""
 
     def __init__(self, daemon_port):
         self.daemon_port, self.values = daemon_port, {}
         super().__init__(self.scrape)
 
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.close()
-
     def scrape(self, path, fields, _):
-        connection = api.connect(self.daemon_port)
-        connection.request("GET", path, headers={"Authorization": fields["Authorization"]})
-        answer = connection.getresponse()
-        body = self.changed(answer.read().decode()).encode()
-        connection.close()
-        return answer.status, {"Content-Type": answer.getheader("Content-Type")}, body
+        with contextlib.closing(api.connect(self.daemon_port)) as connection:
+            status, fields, body = api.exchange(connection, "GET", path, None, {"Authorization": fields["Authorization"]})
+        return status, fields, self.changed(body.decode()).encode()
 
     def changed(self, text):
         """The metrics with the changed values; ends the program if the daemon lacks such a metric."""

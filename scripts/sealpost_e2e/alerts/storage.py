@@ -47,7 +47,6 @@ class Site(outbox.Outbox):
         self.disk = self.folder / "disk"
         self.add_user("ada", "admin")
         self.simulate()
-        # Moves the existing files in.
         room = self.folder / "room"
         room.mkdir()
         processes.run("mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", room)
@@ -97,14 +96,13 @@ def restore(site, watch, daemon):
     processes.terminate(daemon)
     site.call("restore", "--replace", "copy.db")
     daemon, _ = site.serve()
-    watch.await_firing("SealpostAuditShorter")
-    watch.await_clear("SealpostAuditShorter")
+    watch.await_both("SealpostAuditShorter")
     return daemon
 
 
 def drop_receipts(site, watch):
     """The stand-in reports dropped receipts: half a million real ones would take too long."""
-    with stand_in.StandIn(site.port) as target:
+    with contextlib.closing(stand_in.StandIn(site.port)) as target:
         watch.configure([f"127.0.0.1:{target.port}"])
         stand_in.fire(watch, target, "SealpostReceiptsDropped", "sealpost_receipts_dropped_total", 7)
         stand_in.fire(watch, target, "SealpostClockAhead", "sealpost_clock_ahead_seconds", 7200)

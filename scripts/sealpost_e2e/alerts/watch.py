@@ -1,5 +1,6 @@
 """A real Prometheus with copies of config/alerts.yml and config/prometheus.yml, and its alerts."""
 
+import contextlib
 import json
 import re
 import signal
@@ -28,6 +29,7 @@ class Watch:
         self.targets = [f"127.0.0.1:{port}" for port in ports]
         self.folder = site.folder / "prometheus"
         self.folder.mkdir()
+        self.configuration = self.folder / "prometheus.yml"
         self.port = processes.free_port()
         self.process = None
         # Alerts that have fired and cleared.
@@ -51,25 +53,19 @@ class Watch:
                 stderr=log, cwd=self.folder,
             )
         processes.wait_until(lambda: processes.listens(self.port), 60, "Prometheus", self.process)
-        processes.wait_until(self.is_ready, 60, "Prometheus", self.process)
+        is_ready = lambda: api.status(api.connect(self.port), "/-/ready") == 200
+        processes.wait_until(is_ready, 60, "Prometheus", self.process)
         return self
 
     def __exit__(self, *_):
         processes.end(self.process)
 
-    @property
-    def configuration(self):
-        return self.folder / "prometheus.yml"
-
     def configure(self, targets):
         """Writes config/prometheus.yml for this machine, and reloads a running Prometheus."""
         text = (CONFIG / "prometheus.yml").read_text()
-        if self.certificate:
-            scheme = f"scheme: https\n    tls_config: {{ca_file: {self.certificate}, server_name: localhost}}"
-        else:
-            scheme = "scheme: http"
+        secure = f"scheme: https\n    tls_config: {{ca_file: {self.certificate}, server_name: localhost}}"
         for old, new in (
-            ("interval: 15s", "interval: 1s"), ("scheme: https", scheme), ('["127.0.0.1:9093"]', "[]"),
+            ("interval: 15s", "interval: 1s"), ("scheme: https", secure if self.certificate else "scheme: http"), ('["127.0.0.1:9093"]', "[]"),
             ("/etc/prometheus/sealpost.token", f"{self.folder}/sealpost.token"),
             ('["push.example.com:443"]', json.dumps(targets)),
         ):
@@ -79,17 +75,10 @@ class Watch:
         if self.process:
             self.process.send_signal(signal.SIGHUP)
 
-    def is_ready(self):
-        return api.status(api.connect(self.port), "/-/ready") == 200
-
     def ask(self, path, **parameters):
         """The response of Prometheus' API; ends the program at an error."""
-        connection = api.connect(self.port)
-        connection.request("GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}")
-        answer = json.loads(connection.getresponse().read())
-        connection.close()
-        require(answer["status"] == "success", f"Prometheus: {path} {parameters}: {answer}")
-        return answer["data"]
+        with contextlib.closing(api.connect(self.port)) as connection:
+            return api.ask(connection, "GET", f"/api/v1/{path}?{urllib.parse.urlencode(parameters)}", expected=[200])["data"]
 
     def value(self, expression):
         """The first value of an expression, or `None`."""
@@ -102,11 +91,8 @@ class Watch:
 
     def firing(self, name=None, **labels):
         """The firing alerts: all, or those with a name and labels."""
-        wanted = labels | ({"alertname": name} if name else {})
-        return [
-            alert for alert in self.ask("alerts")["alerts"]
-            if alert["state"] == "firing" and wanted.items() <= alert["labels"].items()
-        ]
+        wanted, alerts = labels | ({"alertname": name} if name else {}), self.ask("alerts")["alerts"]
+        return [alert for alert in alerts if alert["state"] == "firing" and wanted.items() <= alert["labels"].items()]
 
     def await_firing(self, name, meanwhile=lambda: None, **labels):
         """Waits until an alert fires, calling `meanwhile`, and checks its texts."""
@@ -121,6 +107,11 @@ class Watch:
         texts = str(found[0]["annotations"])
         # Marks of a template that failed or names a missing label.
         require(not any(fault in texts for fault in ("{{", "<no value>", "<error")), f"{name} is told as {texts}")
+
+    def await_both(self, name, meanwhile=lambda: None):
+        """Waits until an alert has fired, calling `meanwhile`, and then cleared."""
+        self.await_firing(name, meanwhile)
+        self.await_clear(name)
 
     def await_clear(self, *names, meanwhile=lambda: None):
         """Waits until the alerts have cleared."""
@@ -166,20 +157,14 @@ def watch_quiet_daemons(site, watch):
     text = api.ask(site.connect(), "GET", "/metrics", credentials=f"Bearer {watch.token}")
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True)
     require(not done.returncode and not done.stdout and not done.stderr, f"promtool check metrics: {done.stdout}{done.stderr}")
-    processes.wait_until(
-        lambda: (watch.value("min(sum_over_time(up[1h]))") or 0) >= QUIET, 60, f"{QUIET} scrapes", watch.process, pause=0.2
-    )
+    is_over = lambda: (watch.value("min(sum_over_time(up[1h]))") or 0) >= QUIET
+    processes.wait_until(is_over, 60, f"{QUIET} scrapes", watch.process, pause=0.2)
     rules = [rule for group in watch.ask("rules")["groups"] for rule in group["rules"]]
     for rule in rules:
         require(rule["health"] == "ok", f"{rule['name']}: {rule['health']} {rule.get('lastError')}")
     require(not (firing := watch.firing()), f"firing while all is well: {firing}")
-    expressions = list(dashboard())
-    filled = sum(bool(watch.ask("query", query=expression)["result"]) for expression in expressions)
-    families = len(re.findall("(?m)^# TYPE ", text))
-    print(
-        f"{families} metrics scraped, promtool finds nothing to say; {len(rules)} rules and {len(expressions)} expressions of the "
-        f"dashboard evaluated, {filled} with values; nothing fires"
-    )
+    filled = [bool(watch.ask("query", query=expression)["result"]) for expression in dashboard()]
+    print(f"{len(rules)} rules and {len(filled)} expressions of the dashboard evaluated, {sum(filled)} with values; nothing fires")
 
 
 def dashboard():
@@ -188,8 +173,6 @@ def dashboard():
     values = {"$__rate_interval": "1m", "$job": "sealpost", "$instance": ".*"}
     for panel in board["panels"]:
         for target in panel.get("targets", []):
-            expression = target["expr"]
-            for name, value in values.items():
-                expression = expression.replace(name, value)
+            expression = re.sub(r"\$\w+", lambda name: values.get(name[0], name[0]), target["expr"])
             require("$" not in expression, f"{panel['title']}: unknown variable in {expression}")
             yield expression

@@ -238,11 +238,7 @@ def delete_expired(sites, rounds=3, count=2000):
         time.sleep(5)
         while waiting:
             for site in list(waiting):
-                with site.database() as database:
-                    left = database.execute(
-                        "select exists (select 1 from notification where expires_at <= ?)", [outbox.milliseconds()]
-                    ).fetchone()[0]
-                if not left:
+                if not site.read("select exists (select 1 from notification where expires_at <= ?)", outbox.milliseconds()):
                     times[site.name].append((processes.processor_time(site.process) - before[site.name]) / count)
                     waiting.remove(site)
             time.sleep(0.1)

@@ -154,9 +154,7 @@ class Caller:
         with socket.create_connection(("127.0.0.1", self.site.port), timeout=60) as connection:
             connection.sendall(bytes)
             connection.shutdown(socket.SHUT_WR)
-            answer = b""
-            while more := connection.recv(65536):
-                answer += more
+            answer = connection.makefile("rb").read()
         self.results.note("raw", int(answer[9:12] or 0), answer)
 
     def close(self):
@@ -404,8 +402,7 @@ def report(results, site):
     for route in ROUTES:
         if route not in WITHOUT_SUCCESS and not any(200 <= status < 400 for status in results.statuses[route]):
             results.failures.add(f"{route} was never answered with success: {dict(results.statuses[route])}")
-    for failure in sorted(results.failures):
-        print(failure)
+    print(*sorted(results.failures), sep="\n")
     total = sum(results.statuses.values(), collections.Counter())
     print(f"{total.total()} requests to {len(ROUTES)} routes, answered {dict(sorted(total.items()))}; {site.log.stat().st_size} bytes of "
         f"log: {len(results.failures)} secrets out of place")

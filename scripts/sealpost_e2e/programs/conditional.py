@@ -6,6 +6,7 @@ counts the requests between client and server.
 """
 
 import collections
+import contextlib
 import json
 import pathlib
 import tempfile
@@ -37,13 +38,10 @@ class Wire(listening.WebServer):
         self.site = f"http://127.0.0.1:{self.port}"
 
     def forward(self, path, fields, _):
-        connection = self.daemon.connect()
-        connection.request("GET", path, headers=dict(fields))
-        response = connection.getresponse()
-        body = response.read()
-        connection.close()
-        self.seen.append((fields.get("If-None-Match"), response.status))
-        return response.status, response.headers, body
+        with contextlib.closing(self.daemon.connect()) as connection:
+            answer = api.exchange(connection, "GET", path, None, dict(fields))
+        self.seen.append((fields.get("If-None-Match"), answer[0]))
+        return answer
 
     def take(self):
         """The requests and answers since the last call."""
@@ -126,12 +124,10 @@ class Trial:
 
     def ask(self, method, path, body=None, user="alice"):
         """Changes something without the client."""
-        connection = self.site.connect()
-        connection.request(method, path, json.dumps(body) if body is not None else None, {"Authorization": api.basic(user)})
-        response = connection.getresponse()
-        text = response.read()
-        connection.close()
-        return response.status, text
+        with contextlib.closing(self.site.connect()) as connection:
+            text = json.dumps(body) if body is not None else None
+            status, _, answer = api.exchange(connection, method, path, text, {"Authorization": api.basic(user)})
+        return status, answer
 
     def post(self, *names, **more):
         order = {"Payload": f"for {names}", "To": [f"username:{name}" for name in names]} | more
@@ -177,19 +173,16 @@ class Trial:
             ("two read", lambda: self.ask("POST", "/api/notifications/read", {"Ids": ids[1:]})),
             ("one unread", lambda: self.ask("PATCH", f"/api/notifications/{ids[0]}", {"Read": False})),
             ("one dismissed", lambda: self.ask("DELETE", f"/api/notifications/{ids[0]}")),
-            ("one recalled", lambda: self.ask("DELETE", f"/api/notifications/{self.last(path)}", user="root")),
+            ("one recalled", lambda: self.ask("DELETE", f"/api/notifications/{self.listed(path)['Notifications'][-1]['Id']}", user="root")),
         ):
             change()
             self.look(client, path, 200, what)
             self.look(client, path, 304, "again")
-        self.look(client, f"{path}{'&' if '?' in path else '?'}since={self.cursor(path)}", 200, "since the last")
-        self.look(client, f"{path}{'&' if '?' in path else '?'}since={self.cursor(path)}", 304, "since the last, again")
+        for status, what in ((200, "since the last"), (304, "since the last, again")):
+            self.look(client, f"{path}{'&' if '?' in path else '?'}since={self.listed(path)['Cursor']}", status, what)
 
-    def last(self, path):
-        return json.loads(self.ask("GET", path)[1])["Notifications"][-1]["Id"]
-
-    def cursor(self, path):
-        return json.loads(self.ask("GET", path)[1])["Cursor"]
+    def listed(self, path):
+        return json.loads(self.ask("GET", path)[1])
 
     def users(self, make):
         """Two users of one device, in sequence."""
@@ -236,8 +229,7 @@ def run(options):
                 trial.users(make)
             counts += trial.counts
             failures += trial.failures
-    for failure in failures:
-        print(failure)
+    print(*failures, sep="\n")
     print(f"{', '.join(make.name for make in CLIENTS)}: {sum(counts.values())} looks, {counts[200]} times 200, {counts[304]} times 304, "
         f"{counts[None]} times without a request, {counts[404]} times 404; {len(failures)} wrong")
     require(not failures)

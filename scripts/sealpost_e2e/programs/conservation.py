@@ -61,11 +61,10 @@ def run(options):
 
 def pushes_of(site, id):
     """The simulators' names of a notification's pushes, whose rows may be deleted later."""
+    seed = site.read("select seed from notification where id = ?", id)
     with site.database() as database:
-        seed = database.execute("select seed from notification where id = ?", [id]).fetchone()[0]
-        return {str(id)} | {
-            outbox.apns_id(seed, device) for device, in database.execute("select number from device where platform = 'apns'")
-        }
+        devices = database.execute("select number from device where platform = 'apns'")
+        return {str(id)} | {outbox.apns_id(seed, device) for device, in devices}
 
 
 def compare(site, short, handles):

@@ -63,8 +63,8 @@ def crash(site, count, devices, instants):
         processes.kill(process)
         with site.database() as database:
             met = [row[0] for row in database.execute("select device from delivery where settled_at is null and state = 'sending'")]
-            in_walk += database.execute("select count(*) from fanout").fetchone()[0]
-            left = devices - database.execute("select count(*) from delivery where settled_at is not null").fetchone()[0]
+        in_walk += site.read("select count(*) from fanout")
+        left = devices - site.read("select count(*) from delivery where settled_at is not null")
         under_way.update(met)
         most = max(most, len(met))
         require(left, f"the broadcast was at its end after {number + 1} kills: the rate is too high")
@@ -73,8 +73,8 @@ def crash(site, count, devices, instants):
 
 def compare(site, notification, under_way):
     """The numbers of missing pushes, wrong ids, duplicates, and unexplained duplicates."""
+    seed = site.read("select seed from notification where id = ?", notification)
     with site.database() as database:
-        seed = database.execute("select seed from notification where id = ?", [notification]).fetchone()[0]
         devices = dict(database.execute("select opened(?, number, handle), number from device", [sealing.HANDLE]))
     got, foreign = collections.Counter(), 0
     for *_, push, outcome, handle in site.received():

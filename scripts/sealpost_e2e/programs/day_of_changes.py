@@ -7,7 +7,6 @@ the account's full storage together may take 20 MB.
 
 import json
 import re
-import sqlite3
 
 from sealpost_e2e import api, processes, require, rig
 
@@ -33,11 +32,9 @@ class Account:
 
     def ask(self, method, path, body=None, credentials=None, **fields):
         """Sends a request with a new id of the greatest length. Returns the status and the answer's JSON."""
-        headers = {"Authorization": credentials or self.token, "X-Request-Id": REQUEST} | fields
-        self.connection.request(method, path, None if body is None else json.dumps(body), headers)
-        response = self.connection.getresponse()
-        answer = response.read()
-        return response.status, json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else None
+        fields = {"Authorization": credentials or self.token, "X-Request-Id": REQUEST} | fields
+        status, _, answer = api.exchange(self.connection, method, path, None if body is None else json.dumps(body), fields)
+        return status, json.loads(answer) if answer.startswith((b"{", b"[", b'"')) else None
 
     def change(self, *request, **more):
         status, answer = self.ask(*request, **more)
@@ -109,10 +106,6 @@ class Site(rig.Rig):
         self.configuration.write_text("senders: {stream: {type: stream}}\n")
         self.serve()
         self.account = Account(self)
-
-    def read(self, statement):
-        with sqlite3.connect(self.folder / "var/sealpost.db", timeout=60) as database:
-            return database.execute(statement).fetchone()[0]
 
     def used(self):
         """Bytes of used pages, after all that expires soon has expired."""

@@ -5,6 +5,7 @@ channels of WNS directly, as devices name them. While Squid is down, or the pass
 once. `sealpost doctor --online` reaches each endpoint through Squid, and reports a refusal by Squid.
 """
 
+import contextlib
 import pathlib
 import re
 import subprocess
@@ -21,14 +22,12 @@ HELPER = "/usr/lib/squid/basic_ncsa_auth"
 def run(options):
     with outbox.Outbox(options.sealpost) as site, Squid(site) as squid:
         site.simulate(channels=DEVICES)
-        # The simulators have a caFile and names of this machine; the server verifies them as usual.
         base = site.configuration.read_text()
         ports = {platform: port_of(base, platform) for platform in ("apns", "fcm", "wns")}
         squid.start(ports.values())
         with site.database() as database:
-            outbox.add_devices(database, "apns", DEVICES)
-            outbox.add_devices(database, "fcm", DEVICES)
-            outbox.add_devices(database, "wns", DEVICES, channels=site.channels())
+            for platform in ports:
+                outbox.add_devices(database, platform, DEVICES, channels=site.channels())
         secret = site.folder / "proxy.secret"
         secret.write_text(f"{NAME}:{PASSWORD}\n")
         secret.chmod(0o600)
@@ -90,18 +89,14 @@ def send(site, times):
 
 
 def expect(site, times):
-    if any(count != times * DEVICES for count in arrived(site).values()):
-        raise SystemExit(f"expected {times} pushes to each of {DEVICES} devices: {arrived(site)}")
+    found = arrived(site)
+    require(set(found.values()) == {times * DEVICES}, f"expected {times} pushes to each of {DEVICES} devices: {found}")
 
 
 def await_tries(site, daemon):
     """Waits until the daemon has tried a push of each platform."""
-    def are_tried():
-        with site.database() as database:
-            query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
-            return database.execute(query).fetchone()[0] == 3
-
-    processes.wait_until(are_tried, 60, "a try of each platform", daemon)
+    query = "select count(distinct lane) from delivery where settled_at is null and attempts > 0"
+    processes.wait_until(lambda: site.read(query) == 3, 60, "a try of each platform", daemon)
 
 
 def post(site):
@@ -119,10 +114,8 @@ def arrived(site):
 
 
 def doctor(site):
-    done = subprocess.run(
-        [site.sealpost, "doctor", "--online", "--config", site.configuration],
-        cwd=site.folder, env=site.environment, capture_output=True, text=True,
-    )
+    command = [site.sealpost, "doctor", "--online", "--config", site.configuration]
+    done = subprocess.run(command, cwd=site.folder, env=site.environment, capture_output=True, text=True)
     return done.stdout + done.stderr
 
 
@@ -199,9 +192,8 @@ memory_cache_shared off
 
     def take(self):
         """The ports of the tunnels that have ended since the last call; Squid logs a tunnel at its end."""
-        deadline = time.monotonic() + 10
-        while len(self.lines()) == self.read and time.monotonic() < deadline:
-            time.sleep(0.1)
+        with contextlib.suppress(SystemExit):
+            processes.wait_until(lambda: len(self.lines()) > self.read, 10, "a tunnel's end")
         time.sleep(1)
         lines = self.lines()
         new, self.read = lines[self.read:], len(lines)

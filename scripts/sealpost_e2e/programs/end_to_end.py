@@ -87,8 +87,8 @@ class Device:
         """The pages of the list as received."""
         cursor = ""
         while True:
-            self.connection.request("GET", f"/api/notifications?limit=500&key={self.key.id}{cursor}", headers={"Authorization": self.credentials})
-            answer = self.connection.getresponse().read()
+            path = f"/api/notifications?limit=500&key={self.key.id}{cursor}"
+            _, _, answer = api.exchange(self.connection, "GET", path, None, {"Authorization": self.credentials})
             yield answer
             page = end_to_end.json.loads(answer)
             if not page["More"]:

@@ -42,12 +42,10 @@ def measure(port, count):
         credentials = api.basic(random.choice(KNOWN if kind else UNKNOWN), f"wrong password {number:06}")
         address = f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
         start = time.perf_counter()
-        connection.request("GET", "/api/register", headers={"Authorization": credentials, "X-Forwarded-For": address, "X-Request-Id": "same"})
-        response = connection.getresponse()
-        body = response.read()
+        fields = {"Authorization": credentials, "X-Forwarded-For": address, "X-Request-Id": "same"}
+        status, fields, body = api.exchange(connection, "GET", "/api/register", None, fields)
         seconds = time.perf_counter() - start
-        fields = [(name, value) for name, value in response.getheaders() if name != "Date"]
-        answers.add((response.status, str(fields), body))
+        answers.add((status, str([(name, value) for name, value in fields.items() if name != "Date"]), body))
         # The first ones warm up.
         if number >= 20:
             times[kind].append(seconds)

@@ -42,7 +42,8 @@ def run(options):
         daemon = crash(site, daemon, options.kills, options.pushes, instants, options.seconds)
         site.wait_until_settled(options.seconds, "the end of all pushes", daemon, pause=0.2)
         settled = time.monotonic() - begin
-        processes.wait_until(lambda: is_delivered(site), options.seconds, "the end of all events", daemon, pause=0.2)
+        waiting = "select exists (select 1 from event where kind <> 0 and number > (select delivered from event_state))"
+        processes.wait_until(lambda: not site.read(waiting), options.seconds, "the end of all events", daemon, pause=0.2)
         seconds = time.monotonic() - begin
         processes.terminate(daemon)
         processes.terminate(simulators)
@@ -72,12 +73,11 @@ class Book:
         self.faults = collections.Counter()
 
     def take(self, head, body):
-        fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
-        case = dict(line.split(b": ", 1) for line in head.split(b"\r\n")[1:] if line.lower().startswith(b"webhook-"))
-        case = {name.lower(): value.strip() for name, value in case.items()}
-        signed = b".".join((case[b"webhook-id"], case[b"webhook-timestamp"], body))
+        pairs = (line.split(b": ", 1) for line in head.split(b"\r\n")[1:])
+        fields = {name.lower(): value.strip() for name, value in pairs}
+        signed = b".".join((fields[b"webhook-id"], fields[b"webhook-timestamp"], body))
         expected = b"v1," + base64.b64encode(hmac.digest(self.key, signed, "sha256"))
-        if case[b"webhook-signature"] != expected or abs(int(fields[b"webhook-timestamp"]) - time.time()) > 300:
+        if fields[b"webhook-signature"] != expected or abs(int(fields[b"webhook-timestamp"]) - time.time()) > 300:
             self.faults["wrong signature"] += 1
         if CANARY.encode() in body:
             self.faults["payload in an event"] += 1
@@ -136,25 +136,14 @@ def crash(site, daemon, kills, pushes, instants, seconds):
     """Kills and restarts the daemon several times while pushes end. Returns the last process."""
     # A push that expires before the fan-out is never enqueued, so some may be missing at the end.
     share = pushes * (outbox.BROADCASTS - 1.5) / outbox.BROADCASTS / kills
+    ended = "select coalesce(sum(count), 0) from tally where state <> 'enqueued'"
     for number in range(kills):
         least = share * (number + instants.random())
-        processes.wait_until(lambda: ended(site) >= least, seconds, f"kill {number + 1}", daemon, pause=0.01)
+        processes.wait_until(lambda: site.read(ended) >= least, seconds, f"kill {number + 1}", daemon, pause=0.01)
         time.sleep(instants.uniform(0, 0.3))
         processes.kill(daemon)
         daemon, _ = site.serve()
     return daemon
-
-
-def ended(site):
-    with site.database() as database:
-        return database.execute("select coalesce(sum(count), 0) from tally where state <> 'enqueued'").fetchone()[0]
-
-
-def is_delivered(site):
-    with site.database() as database:
-        return database.execute(
-            "select not exists (select 1 from event where kind <> 0 and number > (select delivered from event_state))"
-        ).fetchone()[0]
 
 
 def compare(site, book):

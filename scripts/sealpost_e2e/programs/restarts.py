@@ -10,7 +10,6 @@ import http.client
 import os
 import random
 import signal
-import sqlite3
 import statistics
 import threading
 import time
@@ -131,8 +130,7 @@ def restart(site, kind, count):
     missing = sum(api.fetch(direct, id) != payload for id, payload in load.posted.items())
     processes.terminate(daemon)
     _, complaints = processes.terminate(proxy)
-    with sqlite3.connect(site.folder / "var/sealpost.db") as database:
-        stored = database.execute("select count(*) from notification").fetchone()[0] - 1
+    stored = site.read("select count(*) from notification") - 1
 
     if load.failures:
         print(*load.failures, complaints, sep="\n")

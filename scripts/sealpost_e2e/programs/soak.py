@@ -6,6 +6,7 @@ The file's content follows the load, so the used pages without the audit are div
 pages must stay within the server's own limit.
 """
 
+import contextlib
 import functools
 import os
 import signal
@@ -80,7 +81,9 @@ def run(options):
         tokens = [api.sign_in(connection, name) for name in ("alice", "bob")]
         script.write_text(LOAD % (*tokens, LIFETIME, known))
         samples, output = load(site, daemon, script, options.minutes * 60)
-        audit, answers = bytes_of_audit_row(site), [line for line in metrics(site) if "requests_total{" in line]
+        answers = [line for line in metrics(site) if "requests_total{" in line]
+        # The bytes of an audit's row in the file, with its share of pages.
+        audit = site.read("select sum(pgsize) * 1.0 / (select count(*) from audit) from dbstat where name = 'audit'")
         code = processes.terminate(daemon)[0]
         print(next(line.strip() for line in output.splitlines() if "requests in" in line), flush=True)
         is_fine = judge(samples, audit)
@@ -133,29 +136,12 @@ def metrics(site):
 
 def sample(site, daemon):
     database = site.folder / "var/sealpost.db"
-    connection = sqlite3.connect(database, timeout=60, isolation_level=None)
-    try:
+    queries = ("pragma page_count", "pragma freelist_count", "select coalesce(sum(notifications), 0) from usage", "select coalesce(max(number), 0) from audit")
+    with contextlib.closing(sqlite3.connect(database, timeout=60, isolation_level=None)) as connection:
         connection.execute("begin")
-        rows = [
-            connection.execute(text).fetchone()[0]
-            for text in (
-                "pragma page_count", "pragma freelist_count", "select coalesce(sum(notifications), 0) from usage",
-                "select coalesce(max(number), 0) from audit",
-            )
-        ]
-    finally:
-        connection.close()
-    return Sample(
-        processes.memory(daemon), len(os.listdir(f"/proc/{daemon.pid}/fd")),
-        os.stat(f"{database}-wal").st_size, database.stat().st_size, *rows,
-    )
-
-
-def bytes_of_audit_row(site):
-    """The bytes of an audit's row in the file, with its share of pages."""
-    with site.database() as database:
-        pages = database.execute("select sum(pgsize) from dbstat where name = 'audit'").fetchone()[0]
-        return pages / database.execute("select count(*) from audit").fetchone()[0]
+        rows = [connection.execute(text).fetchone()[0] for text in queries]
+    sizes = len(os.listdir(f"/proc/{daemon.pid}/fd")), os.stat(f"{database}-wal").st_size, database.stat().st_size
+    return Sample(processes.memory(daemon), *sizes, *rows)
 
 
 def judge(samples, entry):
