@@ -1,6 +1,7 @@
 """Requests to the daemon: credentials, JSON requests, and the calls that most programs make."""
 
 import base64
+import contextlib
 import http.client
 import json
 import pathlib
@@ -58,6 +59,12 @@ def ask(connection, method, path, body=None, credentials=CREDENTIALS, expected=(
 def status(connection, path, credentials=CREDENTIALS, **fields):
     """The status of a GET with these fields and the credentials."""
     return exchange(connection, "GET", path, fields={"Authorization": credentials} | fields)[0]
+
+
+def is_ready(port):
+    """Whether a server answers that a proxy may send it requests."""
+    with contextlib.suppress(OSError):
+        return status(connect(port, timeout=5), "/readyz") == 200
 
 
 def post(connection, order, **rest):

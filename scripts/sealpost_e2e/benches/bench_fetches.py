@@ -30,6 +30,11 @@ LIMITS = {
     "unchanged / product": 0, "unchanged notice / notice": 0, "unchanged / whole, of both": 1.15,
     "bytes of list / bytes of notice": 0.5,
 }
+# The last rates of "product" and "notice" are those beside their unchanged answers.
+PAIRS = [
+    ("list", "notice"), ("product", "Hummingbird"), ("product", "nginx"), ("bare", "Hummingbird"), ("product TLS", "Hummingbird TLS"),
+    ("unchanged", "product"), ("unchanged notice", "notice"),
+]
 NGINX = """
 daemon off;
 pid {folder}/nginx.pid;
@@ -161,28 +166,14 @@ def measure(targets, list_length, options):
     """`list_length` is the size of the list in notices."""
     rounds = []
     for number in range(1, options.rounds + 1):
-        def by_turns(one, other):
-            """Requests a second of two servers that alternate, as a shared machine's pace varies by half."""
-            pairs = [(targets[one].rate(1), targets[other].rate(1)) for _ in range(options.seconds)]
-            return [statistics.mean(rates) for rates in zip(*pairs)]
-
-        notices_beside, lists = by_turns("notice", "list")
-        fetch, hummingbird = by_turns("product", "Hummingbird")
-        fetch_beside_nginx, nginx = by_turns("product", "nginx")
-        bare, hummingbird_beside_bare = by_turns("bare", "Hummingbird")
-        fetch_tls, hummingbird_tls = by_turns("product TLS", "Hummingbird TLS")
-        fetch_beside, unchanged = by_turns("product", "unchanged")
-        notices, unchanged_notices = by_turns("notice", "unchanged notice")
-        rounds.append([
-            fetch / hummingbird, fetch_beside_nginx / nginx, bare / hummingbird_beside_bare, fetch_tls / hummingbird_tls,
-            unchanged / fetch_beside, unchanged_notices / notices,
-            (unchanged + unchanged_notices) / (fetch_beside + notices), lists * list_length / notices_beside,
-        ])
-        print(
-            f"round {number}: {' '.join(f'{ratio:.2f}' for ratio in rounds[-1])}  (a second: product {fetch:.0f}, Hummingbird "
-            f"{hummingbird:.0f}, nginx {nginx:.0f}, bare {bare:.0f}, product TLS {fetch_tls:.0f}, Hummingbird TLS "
-            f"{hummingbird_tls:.0f}, unchanged {unchanged:.0f}, notice {notices:.0f}, unchanged notice "
-            f"{unchanged_notices:.0f}, list {lists:.0f})",
-            flush=True,
-        )
+        rates, ratios = {}, []
+        for one, other in PAIRS:
+            # They alternate, as a shared machine's pace varies by half.
+            turns = [(targets[one].rate(1), targets[other].rate(1)) for _ in range(options.seconds)]
+            rates[one], rates[other] = map(statistics.mean, zip(*turns))
+            ratios.append(rates[one] / rates[other])
+        whole = (rates["unchanged"] + rates["unchanged notice"]) / (rates["product"] + rates["notice"])
+        rounds.append([*ratios[1:], whole, ratios[0] * list_length])
+        told = ", ".join(f"{name} {rate:.0f}" for name, rate in rates.items())
+        print(f"round {number}: {' '.join(f'{ratio:.2f}' for ratio in rounds[-1])}  (a second: {told})", flush=True)
     require(figures.report_medians(rounds, LIMITS))

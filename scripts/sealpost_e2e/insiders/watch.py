@@ -134,7 +134,10 @@ class Honest:
         with crew.Crew(*works, ends=self.over):
             self.started.set()
             self.over.wait()
-        self.await_events()
+        wanted = [("stream", str(id)) for lane, _, id, _ in self.noted["posts"] if lane == "stream"]
+        deadline = time.time() + TIMEOUT
+        while time.time() < deadline and any(key not in self.noted["events"] for key in wanted):
+            time.sleep(0.05)
         self.pipe.send(self.noted)
 
     def connect(self):
@@ -205,12 +208,6 @@ class Honest:
                         last = {"Last-Event-ID": id}
             except (OSError, http.client.HTTPException):
                 time.sleep(0.05)
-
-    def await_events(self):
-        wanted = [("stream", str(id)) for lane, _, id, _ in self.noted["posts"] if lane == "stream"]
-        deadline = time.time() + TIMEOUT
-        while time.time() < deadline and any(key not in self.noted["events"] for key in wanted):
-            time.sleep(0.05)
 
 
 def summary(verdict):

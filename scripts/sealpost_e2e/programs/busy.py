@@ -150,12 +150,6 @@ def running(processes):
             process.join()
 
 
-def start_key_updates(site):
-    program = site.folder / "key-updates"
-    processes.run("gcc", "-O2", "-o", program, rig.FOLDER / "key-updates.c", "-lssl", "-lcrypto")
-    return site.start(["nice", "-n", "19", program, str(site.port)])
-
-
 def stop(site, daemon):
     """Sends SIGTERM. Returns the seconds until connections are refused and until the end, and the exit code."""
     start = time.monotonic()
@@ -190,7 +184,8 @@ def busy(sealpost, has_tls, seconds):
         newcomer = multiprocessing.Process(target=reconnect, args=(site, results, over))
         with running(generators):
             if has_tls:
-                start_key_updates(site)
+                processes.run("gcc", "-O2", "-o", program := site.folder / "key-updates", rig.FOLDER / "key-updates.c", "-lssl", "-lcrypto")
+                site.start(["nice", "-n", "19", program, str(site.port)])
             # Until all of them have begun.
             steady_requests(site, url, 2)
             before = processes.processor_time(daemon)

@@ -54,9 +54,7 @@ FOCUS = r"""(() => {
         inView: box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth,
         place: [...document.querySelectorAll('*')].indexOf(element)};
 })()"""
-OPTIONS = {
-    "--screenshots": {"metavar": "FOLDER", "type": pathlib.Path, "help": "write pictures of the console into this folder"},
-}
+OPTIONS = {"--screenshots": {"metavar": "FOLDER", "type": pathlib.Path, "help": "write pictures of the console into this folder"}}
 
 
 # MARK: The site

@@ -23,7 +23,8 @@ def run(options):
     with outbox.Outbox(options.sealpost) as site, Squid(site) as squid:
         site.simulate(channels=DEVICES)
         base = site.configuration.read_text()
-        ports = {platform: port_of(base, platform) for platform in ("apns", "fcm", "wns")}
+        entry = lambda platform: re.search(rf"^  {platform}: .*?\}}\n", base, re.M | re.S)[0]
+        ports = {platform: int(re.search(r"localhost:(\d+)", entry(platform))[1]) for platform in ("apns", "fcm", "wns")}
         squid.start(ports.values())
         with site.database() as database:
             for platform in ports:
@@ -117,11 +118,6 @@ def doctor(site):
     command = [site.sealpost, "doctor", "--online", "--config", site.configuration]
     done = subprocess.run(command, cwd=site.folder, env=site.environment, capture_output=True, text=True)
     return done.stdout + done.stderr
-
-
-def port_of(configuration, platform):
-    entry = re.search(rf"^  {platform}: .*?\}}\n", configuration, re.M | re.S)[0]
-    return int(re.search(r"localhost:(\d+)", entry)[1])
 
 
 def report(what, counts, tunnels, ports, tunnels_of_wns=None):

@@ -6,6 +6,7 @@ memory and dump. A tenth of the payloads do so with PostgreSQL, whose files it s
 root: the server forbids the kernel's. Before that, pyhpke opens a payload of the library, and makes one that the library opens.
 """
 
+import contextlib
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: E402
 
 from sealpost import Client, Notification, end_to_end, user  # noqa: E402
 
-WORD = canaries.LETTERS
+WORD, OVERLAP = canaries.LETTERS, 512  # Longer than the longest spelling.
 OPTIONS = {"--count": (10_000, "the number of payloads")}
 
 
@@ -104,7 +105,7 @@ def tour(options, is_encrypted, count, cluster=None):
     with rig.Rig(options.sealpost, "admin", LOG_LEVEL="trace", LOG_FILE="server.log", **database) as site:
         site.add_user("bob")
         daemon = site.start_daemon(stderr=subprocess.DEVNULL)
-        processes.wait_until(lambda: is_ready(site), 30, "the server", daemon)
+        processes.wait_until(lambda: api.is_ready(site.port), 30, "the server", daemon)
         device, sender = Device(site, "bob"), end_to_end.SenderKey.generate()
         with Client(f"http://127.0.0.1:{site.port}", user=("alice", api.PASSWORD)) as client:
             send(client, end_to_end.Encryption(sender), count, is_encrypted)
@@ -145,28 +146,19 @@ def send(client, encryption, count, is_encrypted):
         client.send(order)
 
 
-def is_ready(site):
-    try:
-        connection = site.connect()
-        connection.timeout = 2
-        return api.status(connection, "/readyz") == 200
-    except OSError:
-        return False
-
-
 def pieces(file):
-    """A file in pieces that overlap by the length of the longest spelling. Leaves out zeros, of which a dump has hundreds of MB."""
+    """A file in pieces that overlap by `OVERLAP`. Leaves out zeros, of which a dump has hundreds of MB."""
     with open(file, "rb") as file:
         while piece := file.read(1 << 20):
             if len(piece) == 1 << 20:
-                file.seek(-512, 1)
+                file.seek(-OVERLAP, 1)
             if piece.count(0) < len(piece):
                 yield piece
 
 
 def memory(pid):
-    """The memory that a process can write, in pieces that overlap by the length of the longest spelling."""
-    size, overlap = 1 << 24, 512
+    """The memory that a process can write, in pieces that overlap."""
+    size = 1 << 24
     with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
         for line in maps:
             place, rights = line.split()[:2]
@@ -174,8 +166,6 @@ def memory(pid):
             if "rw" not in rights:
                 continue
             for at in range(start, end, size):
-                try:
+                with contextlib.suppress(OSError, ValueError):  # The kernel's own pages.
                     memory.seek(at)
-                    yield memory.read(min(size + overlap, end - at))
-                except (OSError, ValueError):
-                    continue  # The kernel's own pages.
+                    yield memory.read(min(size + OVERLAP, end - at))

@@ -48,7 +48,8 @@ def run(options):
         processes.terminate(daemon)
         processes.terminate(simulators)
         if options.control:
-            book.forget_one()
+            push, kind = book.ends.popitem()
+            book.counts[Book.KINDS[kind]] -= 1
         fits, text = compare(site, book)
         print(
             f"{text}; {options.kills} kills (seed {options.seed}), in {seconds:.0f} s, all events at the receiver "
@@ -102,10 +103,6 @@ class Book:
         if push in self.ends:
             self.faults["second end of a push"] += 1
         self.ends[push] = self.KINDS.index(kind)
-
-    def forget_one(self):
-        push, kind = self.ends.popitem()
-        self.counts[self.KINDS[kind]] -= 1
 
 
 def add_receiver(site):

@@ -43,9 +43,9 @@ def run(options):
         idle = [take_over(site, several.Clients(site, ledger, credentials, options.clients, 0)) for _ in range(options.takeovers)]
         processes.wait_until(site.is_settled, 120, "the end of the outbox", site.daemons[0], pause=0.2)
         cluster.kill()
-        processes.wait_until(lambda: not any(map(is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)
+        processes.wait_until(lambda: not any(map(api.is_ready, site.ports)), 15, "the daemons' notice that the database is gone", pause=0.2)
         cluster.start()
-        processes.wait_until(lambda: all(map(is_ready, site.ports)), 15, "the daemons' notice that it is back", pause=0.2)
+        processes.wait_until(lambda: all(map(api.is_ready, site.ports)), 15, "the daemons' notice that it is back", pause=0.2)
         missing, unpushed, foreign, twice = several.conclude(site, ledger, credentials, simulators)
     takeovers += idle
     leased = leased.union(*(pushes for pushes, _ in takeovers))
@@ -124,8 +124,3 @@ def take_over(site, clients=None):
     if clients:
         clients.stop()
     return pushes, seconds
-
-
-def is_ready(port):
-    """The answer of /readyz: without the database a proxy must send no requests to this daemon."""
-    return api.status(api.connect(port), "/readyz") == 200

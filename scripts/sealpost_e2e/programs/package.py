@@ -143,7 +143,10 @@ def live(root, program, old, new):
     root.install(old)
     require_version(root, program)
     require_installed(root)
-    for line in readme_commands():
+    block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL)[1]
+    lines = [line for line in block.splitlines() if "sealpost user add" in line]
+    require(len(lines) == 2, "README.md does not make an administrator and a user")
+    for line in lines:
         root.run("sh", "-c", f"cd /root && {line}")
     require_private(root, (f"{STATE}/keyring", 0o600), (f"{STATE}/sealpost.db", 0o600))
     root.serve()
@@ -158,16 +161,12 @@ def live(root, program, old, new):
     require("# ours" in root.text(CONFIGURATION[1:]), "the upgrade has replaced a configuration that was changed")
     revive(root, id, keyring, "the upgrade")
 
-    root.run("apt-get", "remove", "--yes", "sealpost")
-    if (root.path / "usr/bin/sealpost").exists() or not (root.path / CONFIGURATION[1:]).exists():
-        raise SystemExit("the removal has left the program, or removed the configuration")
-    root.install(new)
-    revive(root, id, keyring, "removal and installation")
-
-    root.run("apt-get", "purge", "--yes", "sealpost")
-    require(not (root.path / CONFIGURATION[1:]).exists(), "the purge has left the configuration")
-    root.install(new)
-    revive(root, id, keyring, "a purge without an answer")
+    for command, is_kept in (("remove", True), ("purge", False)):
+        root.run("apt-get", command, "--yes", "sealpost")
+        exist = [(root.path / path).exists() for path in ("usr/bin/sealpost", CONFIGURATION[1:])]
+        require(exist == [False, is_kept], f"{command}: program and configuration exist: {exist}")
+        root.install(new)
+        revive(root, id, keyring, f"{command} and an installation")
 
     root.run("debconf-set-selections", input="sealpost sealpost/purge-data boolean true\n")
     root.run("apt-get", "purge", "--yes", "sealpost")
@@ -209,14 +208,6 @@ def require_private(root, *files):
         found = (root.path / path).stat()
         if found.st_uid != uid or stat.S_IMODE(found.st_mode) != mode:
             raise SystemExit(f"{path} is of {found.st_uid} and has the mode {stat.S_IMODE(found.st_mode):o}")
-
-
-def readme_commands():
-    """The lines of README.md that make users, in its section about the package."""
-    block = re.search(r"<!-- package -->\n```bash\n(.*?)```", (rig.ROOT / "README.md").read_text(), re.DOTALL).group(1)
-    lines = [line for line in block.splitlines() if "sealpost user add" in line]
-    require(len(lines) == 2, "README.md does not make an administrator and a user")
-    return lines
 
 
 def post(root):

@@ -89,7 +89,8 @@ def freeze_proxy(site, kind):
         os.kill(worker, signal.SIGSTOP)
         try:
             asking.start()
-            while asking.is_alive() and not waits_in_kernel(port):
+            # Until the proxy has unread bytes of a client.
+            while asking.is_alive() and not any(to_read for _, _, to_read in processes.sockets(port)):
                 time.sleep(0.001)
             processes.terminate(daemon)
             daemon, _ = site.serve()
@@ -101,18 +102,10 @@ def freeze_proxy(site, kind):
     processes.terminate(proxy)
 
 
-def waits_in_kernel(port):
-    """Whether the proxy has unread bytes of a client."""
-    return any(to_read for _, _, to_read in processes.sockets(port))
-
-
 def restart(site, kind, count):
     proxy = site.proxy(kind, port := processes.free_port())
     daemon, _ = site.serve()
-    direct = site.connect()
-    known = (api.post(direct, "known"), "known")
-    direct.close()
-    load = Load(port, known)
+    load = Load(port, (site.post("known"), "known"))
     starts, stops, begin = [], [], time.monotonic()
     while len(stops) < count and len(load.failures) < 20:
         load.wait_for(random.randrange(60), daemon)

@@ -71,7 +71,7 @@ def run(options):
         site.add_user("ada", "admin")
         site.add_user("bob")
         daemon = site.start_blindly()
-        processes.wait_until(lambda: api.status(site.connect(), "/readyz") == 200, 60, "the daemon", daemon)
+        processes.wait_until(lambda: api.is_ready(site.port), 60, "the daemon", daemon)
         connection = site.connect()
         api.register(connection, Platform="apns", Handle="ab" * 32)
         known = api.post(connection, {"Payload": "known", "To": ["username:alice"]})

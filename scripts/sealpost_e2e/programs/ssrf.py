@@ -126,9 +126,7 @@ def reaches(address):
 
 def push_to_all(site, trace, resolver):
     """One browser at each name, one notification to all, until two look-ups of each changing name."""
-    site.configuration.write_text(
-        'senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*"]}\n'
-    )
+    site.configuration.write_text('senders:\n  webpush: {type: webpush, subject: "mailto:ops@example.com", allowedHosts: ["*"]}\n')
     command = ["strace", "--follow-forks", "--decode-fds=all", "--trace=connect", "--output", trace]
     process = site.start(command + [site.sealpost, "serve", "--config", "sealpost.yaml"], cwd=site.folder, env=site.environment)
     processes.wait_for_line(process, "serving")

@@ -157,12 +157,8 @@ class Distributor:
                         self.answers["registered"] = found
                         self.arrived.notify_all()
                 elif (push := stanza.find(f"{{{UNIFIED_PUSH}}}push")) is not None:
-                    self.take(stanza, push)
-
-    def take(self, stanza, push):
-        app = self.apps[push.get("instance")]
-        app.receive(base64.b64decode(push.text))
-        self.write(f"<iq type='result' to='localhost' id='{stanza.get('id')}'/>")
+                    self.apps[push.get("instance")].receive(base64.b64decode(push.text))
+                    self.write(f"<iq type='result' to='localhost' id='{stanza.get('id')}'/>")
 
     def write(self, text):
         self.socket.sendall(text.encode())
