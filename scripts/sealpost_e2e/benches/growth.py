@@ -65,13 +65,9 @@ class Site(outbox.Outbox):
                     "insert into number with recursive c(n) as (select 1 union all select n + 1 from c where n < ?) select n from c",
                     [max(self.notifications, self.devices)],
                 )
-                statements = [text for text in FILL.split(";\n") if text.strip()]
-                for statement in statements:
-                    used = {key: value for key, value in numbers.items() if f":{key}" in statement}
-                    bounded = statement if "where n <=" in statement else statement.replace(
-                        "from number", f"from number where n <= {self.notifications}"
-                    )
-                    database.execute(bounded, used)
+                for statement in FILL.split(";\n"):
+                    bounded = statement if "where n <=" in statement else statement.replace("from number", "from number where n <= :notifications")
+                    database.execute(bounded, numbers)
             for _, sql in indexes:
                 database.execute(sql)
             database.execute("analyze sqlite_schema")
