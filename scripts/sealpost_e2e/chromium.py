@@ -33,8 +33,7 @@ class Chromium:
         self.command = [executable, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
         self.lock, self.arrived = threading.Lock(), threading.Condition()
         self.number, self.answers, self.events = 0, {}, []
-        # The listening thread calls these with session, method and parameters of each event.
-        self.watchers = []
+        self.watchers = []  # The listening thread calls these with session, method and parameters of each event.
         self.ended = False
 
     def __enter__(self):

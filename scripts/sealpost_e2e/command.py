@@ -11,8 +11,7 @@ from sealpost_e2e.api import UnexpectedAnswer
 
 FOLDER = pathlib.Path(__file__).parent
 GROUPS = ("programs", "benches")
-# The folder for the benches' output, which `scripts/make-plots` reads.
-RESULTS = FOLDER.parents[1] / ".build-benchmarks/results"
+RESULTS = FOLDER.parents[1] / ".build-benchmarks/results"  # The folder for the benches' output, which `scripts/make-plots` reads.
 
 
 def main():

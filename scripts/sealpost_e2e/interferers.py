@@ -18,8 +18,7 @@ from sealpost_e2e.rig import ROOT
 CALLS = ("notification", "sync", "markRead", "markAllRead", "register")
 FETCHES = ("notification", "sync")
 TRUTH, BELIEF, OFFLINE = "truth", "belief", "offline"
-# Longer than the buffers of a proxy, and incompressible.
-LONG = "secret " + random.Random(1).randbytes(16_000).hex()
+LONG = "secret " + random.Random(1).randbytes(16_000).hex()  # Longer than the buffers of a proxy, and incompressible.
 
 
 class Interferer(typing.NamedTuple):

@@ -81,10 +81,7 @@ class Outbox(rig.Rig):
             return log.read()
 
     def simulate(self, *faults, channels=1, options=()):
-        """Starts simulators of the providers with these faults, and configures the daemon for them.
-
-        They write a line for each request into the file `received`. WNS has this number of channels open.
-        """
+        """Starts simulators with these faults, which log each request in `received`, and configures the daemon for them."""
         demo = pathlib.Path(self.sealpost).with_name("sealpost-demo")
         if not demo.exists():
             debug = "; .build/debug has a debug build only" if (rig.ROOT / ".build/debug/sealpost-demo").exists() else ""

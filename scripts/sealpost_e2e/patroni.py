@@ -16,10 +16,8 @@ from sealpost_e2e import postgresql, processes, require, rig
 # From `make e2e-packages`: Debian 12's Patroni 3.0.2 loses acknowledged commits when a frozen primary thaws.
 PROGRAM = rig.ROOT / ".venv-failover/bin/patroni"
 NAME = "sealpost"
-# The configuration for operators.
-SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()
-# Seconds until a silent primary loses its lease.
-TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])
+SETTINGS = (rig.ROOT / "config/patroni.yaml").read_text()  # The configuration for operators.
+TTL = int(re.search(r"ttl: (\d+)", SETTINGS)[1])  # Seconds until a silent primary loses its lease.
 COUNT = 3
 
 
@@ -33,10 +31,7 @@ class Member:
 
 
 class Patroni:
-    """The servers with one empty database, during the `with`.
-
-    With `is_safe`, strict synchronous replication: a commit is answered only after a replica has it.
-    """
+    """The servers with one empty database; with `is_safe`, a commit is answered only after a replica has it."""
 
     def __init__(self, is_safe=True):
         require(PROGRAM.exists(), "make e2e-packages has not been run")

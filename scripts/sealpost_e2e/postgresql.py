@@ -14,10 +14,7 @@ NAME = "sealpost"
 
 
 class Cluster:
-    """A server with one empty database, during the `with`.
-
-    It has a unix socket; with a port it listens on loopback, which measures clients as if they were on another machine.
-    """
+    """A server with one empty database and a unix socket; with a port it listens on loopback, as on another machine."""
 
     def __init__(self, port=None, **settings):
         self.holder = tempfile.TemporaryDirectory(prefix="sealpost-pg-")

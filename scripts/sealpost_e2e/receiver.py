@@ -10,10 +10,7 @@ from sealpost_e2e import listening, processes, tls
 
 
 class Receiver(listening.Listener):
-    """An HTTPS server, HTTP/1.1 only, that keeps all bytes it reads.
-
-    `answer(request, number)` makes the bytes of each answer; numbers count from 1.
-    """
+    """An HTTPS server that keeps all requests; `answer(request, number)` makes the bytes of each answer, from number 1."""
 
     def __init__(self, certificate, key, answer):
         self.context = tls.serving(certificate, key)

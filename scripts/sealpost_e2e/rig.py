@@ -12,10 +12,8 @@ import time
 from sealpost_e2e import api, processes, tls
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# The folder of the C sources.
-FOLDER = ROOT / "scripts/sealpost_e2e"
-# A single user makes the requests of thousands.
-ROLES = ("DEVICE", "PUBLISHER", "ADMIN")
+FOLDER = ROOT / "scripts/sealpost_e2e"  # The folder of the C sources.
+ROLES = ("DEVICE", "PUBLISHER", "ADMIN")  # A single user makes the requests of thousands.
 # The lines of proxies that listen.
 NOTICES = {"nginx": "epoll", "haproxy": "Loading success", "varnish": "Listening", "squid": "Accepting", "wire": "Listening"}
 QUOTAS = {
@@ -26,10 +24,7 @@ QUOTAS = {
 
 
 class Rig(contextlib.AbstractContextManager):
-    """A folder with a database and the user alice, and a listening socket for successive daemons.
-
-    With `quotas={}` the daemon has its default limits for each user.
-    """
+    """A folder with a database and the user alice, and a socket for successive daemons. `quotas={}` keeps their default limits."""
 
     def __init__(self, sealpost, role="device", quotas=QUOTAS, **settings):
         self.sealpost = str(pathlib.Path(sealpost).resolve())
@@ -40,8 +35,7 @@ class Rig(contextlib.AbstractContextManager):
         kept = {name: os.environ[name] for name in ("PATH", "TSAN_OPTIONS") if name in os.environ}
         self.environment = kept | {f"SEALPOST_{k}": str(v) for k, v in settings.items()}
         self.processes, self.context = [], None
-        # Named to daemons once it exists.
-        self.configuration = self.folder / "sealpost.yaml"
+        self.configuration = self.folder / "sealpost.yaml"  # Named to daemons once it exists.
         self.socket = socket.create_server(("127.0.0.1", 0), backlog=4096)
         self.port = self.socket.getsockname()[1]
         self.add_user("alice", role)

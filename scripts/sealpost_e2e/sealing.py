@@ -9,8 +9,7 @@ import struct
 
 from sealpost_e2e import require
 
-# The columns, as `SealedPlace` numbers them.
-PAYLOAD, NAME, HANDLE, TAGS, SECRET = 1, 2, 3, 4, 6
+PAYLOAD, NAME, HANDLE, TAGS, SECRET = 1, 2, 3, 4, 6  # The columns, as `SealedPlace` numbers them.
 GET_TAG, SET_TAG = 0x10, 0x11
 NONCE, TAG = 12, 16
 

@@ -24,15 +24,11 @@ class Site(outbox.Outbox):
         self.sockets = [self.socket] + [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(count - 1)]
         self.ports = [held.getsockname()[1] for held in self.sockets]
         self.daemons = [None] * count
-        # The time when each of them began to serve.
-        self.since = [0.0] * count
+        self.since = [0.0] * count  # The time when each of them began to serve.
         self.handles = {}
 
     def prepare(self):
-        """Creates users with a device each, and starts the simulators and the daemons.
-
-        Returns the simulators' process, and the credentials of each user.
-        """
+        """Starts simulators and daemons for users with a device each. Returns the simulators' process, and each user's credentials."""
         names = [f"user{number}" for number in range(USERS)]
         for name in names:
             self.add_user(name)
@@ -43,8 +39,7 @@ class Site(outbox.Outbox):
 
     def begin(self, number):
         """Starts a daemon, and waits until it serves."""
-        # Socket activation passes this socket to the daemon.
-        self.socket = self.sockets[number]
+        self.socket = self.sockets[number]  # Socket activation passes this socket to the daemon.
         self.daemons[number], _ = self.serve()
         self.since[number] = time.monotonic()
 
@@ -95,8 +90,7 @@ class Ledger:
     def __init__(self):
         self.lock = threading.Lock()
         self.posted = {}
-        # The start and the acknowledgement of each acknowledged post.
-        self.times = []
+        self.times = []  # The start and the acknowledgement of each acknowledged post.
         self.faults = []
         self.counts = collections.Counter()
 

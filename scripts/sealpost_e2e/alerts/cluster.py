@@ -13,8 +13,7 @@ from sealpost_e2e.alerts import watch as watching
 
 # Clients that write while the database confirms nothing, each on its own connection; and clients that fetch.
 WRITERS, FETCHERS = 300, 4
-# Seconds of a table's lock: shorter than the daemon's timeout.
-LOCKED = 1.2
+LOCKED = 1.2  # Seconds of a table's lock: shorter than the daemon's timeout.
 
 
 def run(options, left_out):

@@ -9,10 +9,8 @@ import time
 from sealpost_e2e import api, crew, outbox, processes, receiver
 from sealpost_e2e.alerts import watch as watching
 
-# Devices of the slow lane, and its pushes a second.
-DEVICES, RATE = 12_000, 20
-# Posts that wait while the database is locked.
-POSTS = 4000
+DEVICES, RATE = 12_000, 20  # Devices of the slow lane, and its pushes a second.
+POSTS = 4000  # Posts that wait while the database is locked.
 
 
 def run(options, left_out):

@@ -14,10 +14,8 @@ from sealpost_e2e import api, outbox, processes, require
 from sealpost_e2e.alerts import watch as watching
 
 MOST_CONNECTIONS = 200
-# Parallel sign-ins, each from its own address: more than the queue for hashing holds.
-SIGN_INS = 400
-# Requests whose log lines overflow the pipe and the queue of the log.
-REQUESTS = 6000
+SIGN_INS = 400  # Parallel sign-ins, each from its own address: more than the queue for hashing holds.
+REQUESTS = 6000  # Requests whose log lines overflow the pipe and the queue of the log.
 CLIENT_AUTHORITY = """
 [ca]
 default_ca = own

@@ -11,8 +11,7 @@ from sealpost_e2e.alerts import stand_in
 from sealpost_e2e.alerts import watch as watching
 
 CLONE_NEWNS = 0x20000
-# Space for an overlong write-ahead log, and for the database after its checkpoint.
-SIZE = "2g"
+SIZE = "2g"  # Space for an overlong write-ahead log, and for the database after its checkpoint.
 PAYLOAD, POSTERS = "x" * 60_000, 4
 
 

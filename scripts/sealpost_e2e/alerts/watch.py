@@ -12,17 +12,12 @@ from sealpost_e2e import api, processes, require, rig
 CONFIG = rig.ROOT / "config"
 # The factor that shortens all durations and ages of the rules, and the longest duration in seconds.
 FACTOR, LONGEST, UNITS = 60, 30, {"s": 1, "m": 60, "h": 3600, "d": 86400}
-# Seconds until an alert must have fired or cleared; the slowest takes some 60 on an idle machine.
-TIMEOUT = 180
-# Seconds of the initial check that no alert fires.
-QUIET = 12
+TIMEOUT = 180  # Seconds until an alert must have fired or cleared; the slowest takes some 60 on an idle machine.
+QUIET = 12  # Seconds of the initial check that no alert fires.
 
 
 class Watch:
-    """A Prometheus that scrapes the daemons at these ports, during the `with`.
-
-    `certificate` is for daemons with TLS. The rules lack the alerts of `left_out`.
-    """
+    """A Prometheus that scrapes the daemons at these ports, by TLS if there is a `certificate`. Its rules lack the alerts of `left_out`."""
 
     def __init__(self, site, ports, left_out=(), certificate=None):
         self.site, self.left_out, self.certificate = site, left_out, certificate
@@ -32,8 +27,7 @@ class Watch:
         self.configuration = self.folder / "prometheus.yml"
         self.port = processes.free_port()
         self.process = None
-        # Alerts that have fired and cleared.
-        self.fired = []
+        self.fired = []  # Alerts that have fired and cleared.
         self.token = site.call("token", "create", "ada", "--scope", "metrics").strip()
 
     def __enter__(self):

@@ -16,8 +16,7 @@ import time
 from sealpost_e2e import api, figures, outbox, processes, require, sealing
 from sealpost_e2e.sink import STREAMS, Sink
 
-# Users outside the broadcast: one for each notification, as the server delays a device's next push.
-SINGLES = 100
+SINGLES = 100  # Users outside the broadcast: one for each notification, as the server delays a device's next push.
 OPTIONS = {
     "peers": "the folder with push-sink, push-libcurl and push-asynchttpclient", "--rounds": (5, "rounds"),
     "--pushes": (100_000, "pushes of each program in a round"), "--broadcast": (1_000_000, "devices of the broadcast; 0: none"),

@@ -20,8 +20,7 @@ import urllib.request
 from sealpost_e2e import api, figures, processes, require, rig, tls
 
 CONNECTIONS = 64
-# The limit of queued lists for one user.
-LIST_CONNECTIONS = 8
+LIST_CONNECTIONS = 8  # The limit of queued lists for one user.
 NOTICES = 200
 # A plausible message of a laboratory or a bank: a payload of 1,000 bytes of JSON.
 NOTICE = {"Title": "Your test result is in", "Body": ("Nothing to worry about. " * 60)[:956]}

@@ -17,8 +17,7 @@ LIMIT = 1.02
 MOST_CALLS = {"malloc": 16, "swift_retain": 110}
 WARM = 300
 COUNT = 2000
-# More than the cache holds.
-NOTIFICATIONS = 200
+NOTIFICATIONS = 200  # More than the cache holds.
 OPTIONS = {"--baseline": {"type": pathlib.Path, "help": "the executable of the version to compare with"}}
 
 

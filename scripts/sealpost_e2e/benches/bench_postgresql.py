@@ -20,8 +20,7 @@ FETCHED = 2000
 RECIPIENTS = 100
 LIMITS = {"fetches / pgbench": 1.0, "posts / pgbench": 2.0}
 PAYLOAD = "Your test result is in. " * 10
-# The bytes of the encrypted payload.
-SEALED = 300
+SEALED = 300  # The bytes of the encrypted payload.
 
 FILL = """
 insert into notification (id, sender_id, is_stored_by_clients, is_read_once, priority, sequence, seed, created_at, expires_at, payload)

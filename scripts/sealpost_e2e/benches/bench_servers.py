@@ -14,8 +14,7 @@ from sealpost_e2e import api, crew, postgresql, processes, require, several
 
 LIMIT = 1.6
 CLIENTS = 8
-# Of a core, and in microseconds: a server that has used its share waits for the next period.
-SHARE, PERIOD = 0.4, 10_000
+SHARE, PERIOD = 0.4, 10_000  # Of a core, and in microseconds: a server that has used its share waits for the next period.
 GROUPS = pathlib.Path("/sys/fs/cgroup")
 OPTIONS = {
     "--rounds": (9, "rounds"), "--users": (40, "users of a measurement"),

@@ -15,10 +15,8 @@ SLOWEST = 0.2
 EACH_USER = 2
 SINGLE = 20_000
 BATCH = 500
-# The number of times that each view is opened.
-TIMES = 40
-# Posts a second during the views.
-POSTS = 200
+TIMES = 40  # The number of times that each view is opened.
+POSTS = 200  # Posts a second during the views.
 # The outcomes of the pushes of the notification to all; the others stay queued.
 STATES = (("accepted", 900), ("failed", 50), ("expired", 30), ("cancelled", 10))
 

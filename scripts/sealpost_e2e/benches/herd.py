@@ -22,8 +22,7 @@ from sealpost_e2e.figures import percentile
 from sealpost_e2e.sink import Sink
 
 RATIO, SLOWEST, LATEST, MEMORY = 0.9, 0.050, 10, 256
-# Phones of a turn.
-AT_ONCE = 20_000
+AT_ONCE = 20_000  # Phones of a turn.
 DIGITS = string.digits + string.ascii_uppercase + string.ascii_lowercase
 OPTIONS = {"peers": "the folder with push-sink and herd-fetch", "--phones": (100_000, "phones")}
 

@@ -19,10 +19,7 @@ SECONDS = 4
 
 @dataclasses.dataclass
 class Move:
-    """One move: `run(insider)` makes it, and `expected` are its answers.
-
-    An answer with a question mark is optional; the others must come, and no more.
-    """
+    """One move: `run(insider)` makes it, and `expected` are its answers; those with a question mark are optional."""
 
     run: object
     title: str

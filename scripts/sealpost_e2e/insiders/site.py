@@ -74,8 +74,7 @@ class Site(outbox.Outbox):
             connection, "POST", "/api/sessions", {"Scopes": ["fetch", "send", "register", "manage"]}, api.basic("root")
         )["Token"]
         self.channel_list = iter(self.channels())
-        # The canary's recipient.
-        self.devices = {}
+        self.devices = {}  # The canary's recipient.
         for lane in LANES:
             users = [f"on-{lane}-{number}" for number in range(BROWSERS if lane == "webpush" else 1)]
             self.devices[lane] = [(name, *self.settle(name, lane)) for name in users]

@@ -16,8 +16,7 @@ from sealpost_e2e import crew, outbox, require
 from sealpost_e2e.insiders.site import LANES
 
 PERIOD, READY_PERIOD = 0.25, 0.1
-# Seconds to wait for late pushes at the end of a window.
-TIMEOUT = 20
+TIMEOUT = 20  # Seconds to wait for late pushes at the end of a window.
 ADDRESS = "127.0.0.10"
 
 

@@ -27,8 +27,7 @@ class Phone:
     def __init__(self, folder):
         self.certificate, self.key = tls.make_certificate(folder)
         self.server = None
-        # The session of all new clients; without one they use name and password.
-        self.session = {}
+        self.session = {}  # The session of all new clients; without one they use name and password.
         self.count = 0
         self.process = subprocess.Popen(
             [ROOT / "scripts/android-client", "run", "ClientProgram", self.certificate],
@@ -43,10 +42,7 @@ class Phone:
         return front
 
     def sign_in(self, keys):
-        """Begins a session for all new clients.
-
-        A client with a password first requests its account, and that request would meet the proxy.
-        """
+        """Begins a session for all new clients: with a password, their first request would be another one."""
         self.session = {}
         self.session = self.ask(self.new(), "signIn", keys)["value"]
 

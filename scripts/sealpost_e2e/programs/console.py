@@ -21,10 +21,8 @@ from sealpost_e2e import api, chromium, crew, outbox, processes, require
 from sealpost_e2e.screen import THEMES, Screen
 
 SIZES = {"phone": (390, 844), "desk": (1280, 900)}
-# Seconds for the slowest answer of a view, on a busy machine.
-SLOWEST = 1.0
-# Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
-SEARCHED = 5_000
+SLOWEST = 1.0  # Seconds for the slowest answer of a view, on a busy machine.
+SEARCHED = 5_000  # Entries of the audit that one request searches: Sources/PushServer/Operations/ListScan.swift.
 SECRET = "biopsy-4711"
 ADMINISTRATOR = "boss"
 VIEWER = "vera"
@@ -135,8 +133,7 @@ class Watch:
     def __init__(self, browser, base):
         self.browser, self.base = browser, base
         self.requests, self.answers, self.wrong, self.paused = {}, {}, [], queue.Queue()
-        # The time of the last event, by the browser's clock.
-        self.clock = 0
+        self.clock = 0  # The time of the last event, by the browser's clock.
         browser.watchers.append(self.take)
         threading.Thread(target=self.go_on, daemon=True).start()
 

@@ -11,8 +11,7 @@ import json
 from sealpost_e2e import api, chromium, postgresql, require, several
 from sealpost_e2e.programs.console import ADMINISTRATOR, Operator, Watch, sign_in
 
-# Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
-TIMEOUT = 60
+TIMEOUT = 60  # Seconds for a change: a server is late after five and gone after up to fifteen, and a page polls every five.
 
 
 def run(options):

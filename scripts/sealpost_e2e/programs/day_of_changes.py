@@ -11,8 +11,7 @@ import re
 from sealpost_e2e import api, processes, require, rig
 
 MOST = 20_000_000
-# The longest name, so that the audit's entries have their greatest length.
-NAME = "n" * 100
+NAME = "n" * 100  # The longest name, so that the audit's entries have their greatest length.
 REQUEST = "r" * 128
 TAGS = [f"{number:03}" + "t" * 117 for number in range(60)]
 DEVICE = {"Platform": "stream", "Tags": TAGS}

@@ -65,8 +65,7 @@ class Book:
 
     def __init__(self, key):
         self.key = key
-        # Numbers of events; and for those with an end, the push and its end.
-        self.numbers = set()
+        self.numbers = set()  # Numbers of events; and for those with an end, the push and its end.
         self.ends = {}
         self.counts = collections.Counter()
         self.devices = {}

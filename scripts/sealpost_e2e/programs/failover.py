@@ -13,10 +13,8 @@ import time
 
 from sealpost_e2e import patroni, processes, require, several
 
-# Seconds from the primary's end to the first stored post.
-LIMIT = patroni.TTL + 8.0
-# Pushes within these seconds of a failover may have been leased.
-MARGIN = 15.0
+LIMIT = patroni.TTL + 8.0  # Seconds from the primary's end to the first stored post.
+MARGIN = 15.0  # Pushes within these seconds of a failover may have been leased.
 OPTIONS = {
     "--nodes": (3, "daemons"), "--kills": (3, "kills of the primary"),
     "--freezes": (3, "freezes of the primary, each until the failover"),

@@ -22,10 +22,8 @@ from sealpost_e2e.insiders.site import CROWD, Site
 
 LATEST = 1
 QUIET = 6
-# The number of moves between quiet windows.
-EVERY = 12
-# The least seconds of a window, and the timeout of a move.
-SHORTEST, LONGEST = 3, 90
+EVERY = 12  # The number of moves between quiet windows.
+SHORTEST, LONGEST = 3, 90  # The least seconds of a window, and the timeout of a move.
 OPTIONS = {
     "--inside": "run inside the private network",
     "--only": ("", "moves by their names, separated by commas; `list` prints them"),

@@ -15,8 +15,7 @@ import time
 
 from sealpost_e2e import api, debian, machine, processes, require, rig
 
-# From `apt-get install` to the first payload, in seconds.
-PACKAGE_LIMIT = 30
+PACKAGE_LIMIT = 30  # From `apt-get install` to the first payload, in seconds.
 CONSOLE = "http://127.0.0.1:8080/console/"
 # https://www.swift.org/install/linux/debian/12
 TOOLCHAIN_PACKAGES = (

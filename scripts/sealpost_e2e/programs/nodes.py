@@ -13,10 +13,8 @@ import time
 
 from sealpost_e2e import api, postgresql, processes, require, several
 
-# Seconds until other daemons must have sent a dead daemon's pushes.
-TAKEOVER = 7.0
-# Seconds that a daemon runs before it takes over.
-WARM_UP = 5.0
+TAKEOVER = 7.0  # Seconds until other daemons must have sent a dead daemon's pushes.
+WARM_UP = 5.0  # Seconds that a daemon runs before it takes over.
 OPTIONS = {
     "--nodes": (3, "daemons"), "--kills": (60, "kills"), "--pauses": (6, "pauses of 1 to 30 s"),
     "--takeovers": (3, "measured takeovers under load, and as many without"),

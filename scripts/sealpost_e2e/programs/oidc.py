@@ -192,8 +192,7 @@ class Load(crew.Crew):
         key = ECKey.generate_key("P-256")
         while not self.ends.is_set():
             status, _, _ = show(self.port, signed({"alg": "ES256", "kid": os.urandom(8).hex()}, self.issuer.claims(), key))
-            # 503 while the issuer is down, as the key may be a new one.
-            self.invented[status] = self.invented.get(status, 0) + 1
+            self.invented[status] = self.invented.get(status, 0) + 1  # 503 while the issuer is down, as the key may be a new one.
 
 
 def rotate(site, issuer, count):

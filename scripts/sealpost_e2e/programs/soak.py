@@ -20,8 +20,7 @@ import typing
 from sealpost_e2e import api, crew, figures, outbox, processes
 
 CONNECTIONS = 64
-# The allowed growth from the second third to the last, and the allowed length of the log.
-DRIFT, LONGEST_LOG = 1.02, 64 << 20
+DRIFT, LONGEST_LOG = 1.02, 64 << 20  # The allowed growth from the second third to the last, and the allowed length of the log.
 # The ratio of free to used pages above which the server frees pages: docs/decisions/sqlite-incremental-vacuum.md.
 MOST_FREE = 1 / 4
 LIFETIME = 30

@@ -38,8 +38,7 @@ NAMES = (
         "unspecified": [["0.0.0.0"]],
     }
 )
-# Longer than libcurl caches an answer, a minute, whatever its TTL.
-TIMEOUT = 200
+TIMEOUT = 200  # Longer than libcurl caches an answer, a minute, whatever its TTL.
 OPTIONS = {"--inside": "run inside the private network"}
 
 

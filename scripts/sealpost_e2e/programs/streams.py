@@ -18,8 +18,7 @@ import time
 from sealpost_e2e import api, crew, figures, postgresql, require, several
 
 EVENT = re.compile(rb"id: (\d+)\ndata: ")
-# Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
-LATEST = 30
+LATEST = 30  # Seconds for the last push: a dead daemon's leases last five, and another daemon finds its pushes a little later.
 OPTIONS = {
     "--nodes": (3, "daemons"), "--devices": (100, "devices"), "--posters": (8, "posters"),
     "--pace": (0.05, "seconds between two posts of a poster"),

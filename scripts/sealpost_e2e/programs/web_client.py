@@ -20,12 +20,10 @@ from sealpost_e2e.screen import THEMES, Screen
 
 SIZES = {"phone": (390, 844), "desk": (1000, 760)}
 SECRET = "a secret text"
-# The content that the proxies of the matrix forge.
-FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")
+FORGERIES = ("forged text", "invented", "Welcome", "Advertisement")  # The content that the proxies of the matrix forge.
 TYPES = {"html": "text/html; charset=utf-8", "js": "text/javascript", "css": "text/css", "svg": "image/svg+xml", "webmanifest": "application/manifest+json"}
 PLACEHOLDER = "New message. Open to read."
-# The push service of Safari, whose messages have a placeholder.
-APPLE = "web.push.apple.com"
+APPLE = "web.push.apple.com"  # The push service of Safari, whose messages have a placeholder.
 
 
 # MARK: The site
@@ -38,10 +36,8 @@ class Front(listening.Listener):
         self.context, self.folder = context, folder
         # The API's port; with None the connection is closed, as on a bad network. `isUp` is for the whole origin.
         self.upstream, self.isUp = None, True
-        # The paths of requests to the API.
-        self.asked = []
-        # Gives the token that the app's own backend returns for `/push-token`.
-        self.token = None
+        self.asked = []  # The paths of requests to the API.
+        self.token = None  # Gives the token that the app's own backend returns for `/push-token`.
         super().__init__()
 
     def serve(self, connection):
@@ -103,8 +99,7 @@ class Site(rig.Rig):
         certificate, key = tls.make_certificate(self.folder, APPLE)
         context = tls.serving(certificate, key)
         self.page = Front(context, self.copy_page())
-        # The API on another origin, for pages of other origins.
-        self.other = Front(context)
+        self.other = Front(context)  # The API on another origin, for pages of other origins.
         self.origin = f"https://app.example:{self.page.port}"
         self.first = f"https://first.example:{self.page.port}"
         self.shared = f"https://shared.example:{self.page.port}"
@@ -490,10 +485,7 @@ AGAIN = """push.registerIfNeeded().then(async id => {
 
 
 def change_key_and_permission(ask, site, service, permit, receive):
-    """Another VAPID key, and a permission that the user takes back and gives again, are noticed at the page's next start.
-
-    `permit(is_allowed)` is the user, and `receive(text)` checks a text's push.
-    """
+    """Another VAPID key, and a permission that `permit` takes back and gives again, are noticed. `receive` checks a text's push."""
     ask(site.script(REGISTER, service=service))
     first = ask(AGAIN)
     receive("with the first key")
@@ -589,10 +581,7 @@ def trial(visitor, site, name, signatures, id, more=None, text=SECRET):
 
 
 def meet_proxies(visitor, site, own):
-    """Runs each chain of proxies, for clients with keys and without, with empty and filled storage; and the worker.
-
-    The chains and their findings are those of the other clients.
-    """
+    """Runs each chain of proxies, for clients with keys and without, with empty and filled storage; and the worker."""
     named = collections.Counter()
     for number, interferer in enumerate(interferers.ALL):
         what, text = interferer.name, interferer.payload
