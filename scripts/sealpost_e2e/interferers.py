@@ -45,11 +45,12 @@ def seen(signed_kind, *unsigned_kinds):
     return lambda call, signed: {signed_kind} if signed else set(unsigned_kinds)
 
 
+def with_text(call):
+    return call not in ("markAllRead", "register")
+
+
 def rewritten(call, signed):
-    # The other two answers contain no text.
-    if call in ("markAllRead", "register"):
-        return TRUTH
-    return {"signature"} if signed else BELIEF
+    return TRUTH if not with_text(call) else {"signature"} if signed else BELIEF
 
 
 def unsigned(call, signed):
@@ -67,36 +68,25 @@ CACHES = [
     Interferer(("haproxy-cache.cfg",), "", cached, is_cache=True),
     # Squid caches answers to requests with credentials only if they are declared public.
     Interferer(("squid-cache.conf", "nginx-public.conf"), "", cached, is_cache=True),
-    Interferer(
-        ("varnish-stale.vcl",), "", lambda call, _: {"wrongEcho"} if call in FETCHES else {"missingEcho"},
-        is_cache=True, needs_no_daemon=True,
-    ),
+    Interferer(("varnish-stale.vcl",), "", lambda call, _: {"wrongEcho" if call in FETCHES else "missingEcho"}, True, needs_no_daemon=True),
 ]
 MEDDLERS = [
     Interferer(("nginx-rewrite.conf",), "", rewritten),
     Interferer(("haproxy-meddle.cfg",), "rewrite", rewritten),
     # An extra member that no client reads is harmless, but changes the signed content.
-    Interferer(
-        ("haproxy-meddle.cfg",), "inject", lambda call, signed: {"signature"} if signed and call != "register" else TRUTH
-    ),
+    Interferer(("haproxy-meddle.cfg",), "inject", lambda call, signed: {"signature"} if signed and call != "register" else TRUTH),
     Interferer(("haproxy-meddle.cfg",), "cut", always("truncated")),
     Interferer(("nginx-chunk.conf", "haproxy-meddle.cfg"), "cut", always("truncated")),
     # The client cannot detect the early end itself, only the missing content.
     Interferer(("nginx-unsized.conf", "haproxy-meddle.cfg"), "cut", seen("signature", "notJSON", "unexpectedBody")),
     Interferer(("haproxy-meddle.cfg",), "shorten", seen("signature", "notJSON")),
     Interferer(("haproxy-meddle.cfg",), "empty", seen("signature", "unexpectedBody")),
-    Interferer(
-        ("nginx-spool.conf",), "", lambda call, _: TRUTH if call in ("markAllRead", "register") else {"truncated"},
-        payload=LONG,
-    ),
+    Interferer(("nginx-spool.conf",), "", lambda call, _: {"truncated"} if with_text(call) else TRUTH, payload=LONG),
     Interferer(("haproxy-strip.cfg",), "^mytoken$", always("missingEcho")),
     Interferer(("haproxy-strip.cfg",), "^signature$", unsigned),
     Interferer(("haproxy-strip.cfg",), "^signature-input$", unsigned),
     Interferer(("haproxy-strip.cfg",), "^content-digest$", unsigned),
-    Interferer(
-        ("haproxy-detour.cfg",), "",
-        lambda call, signed: TRUTH if call not in FETCHES else {"signature" if signed else "unexpectedBody"},
-    ),
+    Interferer(("haproxy-detour.cfg",), "", lambda call, signed: {"signature" if signed else "unexpectedBody"} if call in FETCHES else TRUTH),
 ]
 PORTALS = [
     Interferer(("nginx-portal.conf",), "", always("missingEcho")),

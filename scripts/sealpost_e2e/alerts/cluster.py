@@ -17,7 +17,6 @@ LOCKED = 1.2  # Seconds of a table's lock: shorter than the daemon's timeout.
 
 
 def run(options, left_out):
-    """Causes the faults. Returns the alerts that have fired and cleared."""
     with postgresql.Cluster() as cluster, several.Site(options.sealpost, cluster, 2) as site:
         site.add_user("ada", "admin")
         site.simulate()

@@ -14,7 +14,6 @@ POSTS = 4000  # Posts that wait while the database is locked.
 
 
 def run(options, left_out):
-    """Causes the faults. Returns the alerts that have fired and cleared."""
     processes.raise_descriptor_limit()
     with outbox.Outbox(options.sealpost) as site:
         hook = prepare(site)

@@ -26,7 +26,6 @@ default_md = sha256
 
 
 def run(options, left_out):
-    """Causes the faults. Returns the alerts that have fired and cleared."""
     settings = {"SERVER_LIMITS_MAXCONNECTIONSPERADDRESS": MOST_CONNECTIONS}
     with outbox.Outbox(options.sealpost, **settings) as site:
         site.add_user("ada", "admin")

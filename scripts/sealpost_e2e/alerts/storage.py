@@ -16,7 +16,6 @@ PAYLOAD, POSTERS = "x" * 60_000, 4
 
 
 def run(options, left_out):
-    """Causes the faults. Returns the alerts that have fired and cleared."""
     enter_namespace()
     with Site(options.sealpost) as site:
         with watching.Watch(site, [site.port], left_out) as watch:

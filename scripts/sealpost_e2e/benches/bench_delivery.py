@@ -91,7 +91,7 @@ def broadcast(site, sink, devices):
     before = processes.memory(daemon, "VmHWM")
     connection = site.connect()
     start = time.monotonic()
-    post(connection, ["news && !beta"])
+    api.post(connection, {"Payload": "news", "To": ["news && !beta"]})
     answered = time.monotonic() - start
     latencies = []
     while singles and sink.count < devices * 0.9:
@@ -115,13 +115,9 @@ def broadcast(site, sink, devices):
 def single_latency(site, connection, daemon, user):
     """Seconds from the post of a notification to its settlement."""
     start = outbox.milliseconds()
-    id = post(connection, [user])
+    id = api.post(connection, {"Payload": "news", "To": [user]})
     query = "select max(settled_at), count(settled_at) from delivery where notification_id = ?"
     with site.database() as database:
         ask = lambda: database.execute(query, [id]).fetchone()
         processes.wait_until(lambda: ask()[1] == 1, 60, "a single notification", daemon, pause=0.01)
         return (ask()[0] - start) / 1000
-
-
-def post(connection, to):
-    return api.post(connection, {"Payload": "news", "To": to})

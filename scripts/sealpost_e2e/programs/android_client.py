@@ -66,11 +66,8 @@ class Phone:
         self.process.wait(timeout=300)
 
 
-class Truth:
-    """The daemon's answers without a proxy."""
-
-    def __init__(self, site):
-        self.ask = site.ask
+class Site(rig.Rig):
+    """A daemon, and its answers without a proxy."""
 
     def item(self, id):
         return self.ask("GET", f"/api/notifications/{id}")
@@ -126,7 +123,7 @@ def harm(interferer, site, chain, id):
     return found
 
 
-def outcome(phone, truth, call, client, keys, id, may_ask=True):
+def outcome(phone, site, call, client, keys, id, may_ask=True):
     """The outcome of a call: fresh, wrong, cached, or the kind of an interference."""
     answer = phone.ask(client, call, keys, id=id)
     if "kind" in answer and "value" not in answer:
@@ -140,16 +137,10 @@ def outcome(phone, truth, call, client, keys, id, may_ask=True):
         return answer.get("kind", answer["cached"].lower()) if answer["value"] == [] else "cached"
     if not may_ask:
         return "wrong"
-    value = answer["value"]
     if call == "register":
-        right = value in truth.devices()
-    else:
-        wanted = {
-            "notification": lambda: truth.item(id), "sync": truth.inbox, "markRead": lambda: truth.item(id),
-            "markAllRead": lambda: [id],
-        }
-        right = bare(value) == bare(wanted[call]())
-    return "fresh" if right else "wrong"
+        return "fresh" if answer["value"] in site.devices() else "wrong"
+    wanted = site.inbox() if call == "sync" else [id] if call == "markAllRead" else site.item(id)
+    return "fresh" if bare(answer["value"]) == bare(wanted) else "wrong"
 
 
 def bare(value):
@@ -165,17 +156,16 @@ def visit(options, phone, interferer, signed, failures):
         if found != wanted:
             failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {what}: {found}, not {wanted}")
 
-    with rig.Rig(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
+    with Site(options.sealpost, SERVER_TRUSTEDPROXIES="[127.0.0.1]") as site:
         daemon, _ = site.serve()
         processes.drain(daemon)
-        truth = Truth(site)
-        id = truth.ask("POST", "/api/notifications", interferer.payload)["Id"]
-        truth.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
+        id = site.ask("POST", "/api/notifications", interferer.payload)["Id"]
+        site.ask("PATCH", f"/api/notifications/{id}", {"Read": True})
         chain = interferers.Chain(site)
         chain.replace(["haproxy"])
         front = phone.front(chain.port)
         old = phone.new()
-        keys = truth.keys() if signed else []
+        keys = site.keys() if signed else []
         phone.sign_in(keys)
         expect(phone.ask(old, "notification", keys, id=id).get("value", {}).get("Id"), id, "the first fetch")
         cached = phone.ask(old, "sync", keys).get("value")
@@ -185,12 +175,12 @@ def visit(options, phone, interferer, signed, failures):
         if interferer.is_cache:
             # Fetches come last: a cache evicts a resource that a request through it changes (RFC 9111 section 4.4).
             for call in reversed(interferers.CALLS):
-                expect(outcome(phone, truth, call, phone.new(), keys, id), "fresh", f"the first {call}")
+                expect(outcome(phone, site, call, phone.new(), keys, id), "fresh", f"the first {call}")
             phone.ask(old, "sync", keys)
         if interferer not in interferers.WIRES and not harm(interferer, site, chain, id):
             failures.append(f"{interferer.name} does no harm")
-        truth.ask("PATCH", f"/api/notifications/{id}", {"Read": False})
-        truth.ask("POST", "/api/notifications", "a second secret")
+        site.ask("PATCH", f"/api/notifications/{id}", {"Read": False})
+        site.ask("POST", "/api/notifications", "a second secret")
         if interferer.needs_no_daemon:
             processes.run("kill", "-TERM", daemon.pid)
             daemon.wait(timeout=60)
@@ -204,17 +194,16 @@ def visit(options, phone, interferer, signed, failures):
             shown = phone.ask(old, "sync", keys)
             if interferer.is_cache and "cached" not in shown:
                 # HAProxy and Squid let conditions pass, and keep no 304.
-                expect(bare(shown.get("value")), bare(truth.inbox()), "the inbox past a cache")
+                expect(bare(shown.get("value")), bare(site.inbox()), "the inbox past a cache")
             else:
                 expect((shown.get("value"), "cached" in shown), (cached, True), "the cached inbox")
         findings = {}
         for call in interferers.CALLS:
             finding = interferer.finding(call, signed)
-            found = outcome(phone, truth, call, phone.new(), keys, id, may_ask=not interferer.needs_no_daemon)
+            found = outcome(phone, site, call, phone.new(), keys, id, may_ask=not interferer.needs_no_daemon)
             wanted = {interferers.TRUTH: {"fresh"}, interferers.BELIEF: {"wrong"}}.get(finding) if isinstance(finding, str) else finding
             findings[call] = found
-            if found not in wanted:
-                failures.append(f"{interferer.name}, {'signed' if signed else 'unsigned'}, {call}: {found}, not {wanted}")
+            expect(found, found if found in wanted else wanted, call)
         print(f"{'signed  ' if signed else 'unsigned'}  {interferer.name:44}", " ".join(findings.values()), flush=True)
         front.close()
         chain.stop()
@@ -223,13 +212,12 @@ def visit(options, phone, interferer, signed, failures):
 
 def certificates_and_outbox(options, phone):
     """TLS without a proxy: untrusted certificates, and requests that must happen once."""
-    with rig.Rig(options.sealpost) as site:
+    with Site(options.sealpost) as site:
         daemon, _ = site.serve()
         processes.drain(daemon)
-        truth = Truth(site)
-        id = truth.ask("POST", "/api/notifications", "a secret text")["Id"]
+        id = site.ask("POST", "/api/notifications", "a secret text")["Id"]
         front = phone.front(site.port)
-        keys = truth.keys()
+        keys = site.keys()
         pin = processes.run(
             "sh", "-c", f"openssl x509 -in {phone.certificate} -pubkey -noout | openssl pkey -pubin -outform der"
             " | openssl dgst -sha256 -binary | base64",
@@ -243,13 +231,13 @@ def certificates_and_outbox(options, phone):
         inbox = phone.ask(client, "sync", keys)["value"]
         if sorted((item["Payload"], item["Read"]) for item in inbox) != [("a secret text", True), ("sent later", False)]:
             raise SystemExit(f"the outbox left {inbox}")
-        require(not phone.ask(client, "unread", keys, id=id)["value"]["Read"] and not truth.item(id)["Read"], "it is still read")
+        require(not phone.ask(client, "unread", keys, id=id)["value"]["Read"] and not site.item(id)["Read"], "it is still read")
         phone.ask(client, "dismiss", keys, id=id)
-        read_once(phone, truth, client, keys)
+        read_once(phone, site, client, keys)
         phone.ask(client, "register", keys)
-        require([item["Payload"] for item in truth.inbox()] == ["sent later"] and len(truth.devices()) == 1, "neither dismissed nor registered")
+        require([item["Payload"] for item in site.inbox()] == ["sent later"] and len(site.devices()) == 1, "neither dismissed nor registered")
         require(phone.ask(client, "signOut", keys)["value"], "the server does not know of the sign-out")
-        require(not truth.devices(), "signed out, and still registered")
+        require(not site.devices(), "signed out, and still registered")
         require(phone.ask(client, "sync", keys).get("reason") == "SIGNED_OUT", "signed out, and still in")
         code_and_topic(site, phone, keys)
         front.close()
@@ -270,9 +258,9 @@ def code_and_topic(site, phone, keys):
     phone.ask(client, "signOut", keys)
 
 
-def read_once(phone, truth, client, keys):
+def read_once(phone, site, client, keys):
     """The worker's notification contains no payload; the app fetches it when opened."""
-    id = truth.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
+    id = site.ask("POST", "/api/notifications", {"Payload": "for one reading", "ReadOnce": True})["Id"]
     for _ in range(2):
         shown = phone.ask(client, "preview", keys, id=id)["value"]
         require("Payload" not in shown and shown.get("ReadOnce"), f"the worker shows {shown}")

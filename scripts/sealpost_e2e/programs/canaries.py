@@ -59,8 +59,6 @@ def run(options):
         report(results, site)
 
 
-# MARK: The search
-
 def find(bytes, word):
     """The places of a word in any encoding, with the bytes around them."""
     return [bytes[max(0, match.start() - 60) : match.end() + 60] for form in forms(word) for match in form.finditer(bytes)]
@@ -100,8 +98,6 @@ def check_search():
     for text in [text.encode() for text in disguises] + [SECRET.encode("utf-16"), SECRET.encode("utf-16-be")]:
         require(find(text, SECRET) and not find(text, HANDLE), f"the search does not tell {text}")
 
-
-# MARK: Callers
 
 class Results:
     """The answers of each route, and the failures."""
@@ -162,8 +158,6 @@ class Caller:
             self.connection.close()
         self.connection = None
 
-
-# MARK: Requests
 
 def fill(route, parts):
     """The method of a route, and its path with these parts."""
@@ -322,8 +316,6 @@ def make_mistakes(caller):
     ):
         send(fetch, 1, authorization=authorization)
 
-
-# MARK: Places to search
 
 def look_at_process(daemon, results):
     """The system's view of the daemon: arguments, environment, and memory dumps."""

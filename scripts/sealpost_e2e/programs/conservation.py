@@ -13,17 +13,9 @@ from sealpost_e2e import outbox, processes, require, sealing
 
 # Frequent enough that each happens, rare enough that the pauses that they cause do not take hours.
 FAULTS = [
-    "every 1000: status 400 body {\"reason\":\"PayloadTooLarge\"}",
-    "every 1301: refuse-stream",
-    "every 4099: goaway reason Shutdown",
-    "every 9001: status 410 body {\"reason\":\"Unregistered\"}",
-    "every 15013: goaway-before",
-    "every 20011: lose-answer",
-    "every 25013: bad-json",
-    "every 30011: reset",
-    "every 50021: status 429 retry-after 1",
-    "every 70001: status 503 retry-after 2",
-    "every 110017: cut",
+    'every 1000: status 400 body {"reason":"PayloadTooLarge"}', "every 1301: refuse-stream", "every 4099: goaway reason Shutdown",
+    'every 9001: status 410 body {"reason":"Unregistered"}', "every 15013: goaway-before", "every 20011: lose-answer", "every 25013: bad-json",
+    "every 30011: reset", "every 50021: status 429 retry-after 1", "every 70001: status 503 retry-after 2", "every 110017: cut",
 ]
 WITH_ANSWER = {"goaway", "bad-json"}
 OPTIONS = {

@@ -228,8 +228,6 @@ class Operator(Screen):
         time.sleep(0.05)
         self.until("document.querySelector('h1') && !document.querySelector('.loading')", "the view")
 
-    # MARK: Keyboard and mouse
-
     def key(self, name, shift=False):
         code, key, text = KEYS[name]
         rest = {"modifiers": 8 if shift else 0, "windowsVirtualKeyCode": code, "key": name, "code": key}
@@ -272,8 +270,6 @@ class Operator(Screen):
             self.key("Tab")
         raise SystemExit(f"the tabulator does not reach {which}")
 
-    # MARK: Steps
-
     def enter(self, which, text):
         self.fill(which, text)
         self.key("Enter")
@@ -297,8 +293,6 @@ class Operator(Screen):
     def lost(self, secret):
         """Fails if the page contains a secret whose dialog was closed."""
         require(secret not in self.ask("document.documentElement.outerHTML"), "what is shown once is in the page after its dialog was closed")
-
-    # MARK: Judging
 
     def judge(self, what):
         super().judge(what)

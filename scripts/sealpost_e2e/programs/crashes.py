@@ -41,9 +41,7 @@ def run(options):
             "were under way at once"
         )
         tally = site.tally()
-        if missing or foreign or unexplained or tally["accepted"] != options.devices or tally["enqueued"] != options.devices:
-            print(tally)
-            raise SystemExit(1)
+        require(not missing and not foreign and not unexplained and tally["accepted"] == tally["enqueued"] == options.devices, tally)
 
 
 def crash(site, count, devices, instants):

@@ -17,6 +17,7 @@ OPTIONS = {
 
 
 def run(options):
+    # Each kind causes its faults, and returns the alerts that have fired and cleared.
     for command in (["check", "rules", watch.CONFIG / "alerts.yml"], ["test", "rules", watch.CONFIG / "alerts-test.yml"]):
         processes.run("promtool", *command)
     left_out = ["SealpostLanePaused"] if options.blind else []

@@ -29,13 +29,8 @@ NAMES = (
     | {f"rebinds6-{n}": [[GLOBAL6], [address]] for n, address in enumerate(PRIVATE6)}
     | {f"leads-inside-{n}": [[address]] for n, address in enumerate(PRIVATE + PRIVATE6)}
     | {
-        "both": [[GLOBAL, "127.0.0.1"]],
-        "both-reversed": [["10.1.2.3", GLOBAL]],
-        "both-families": [[GLOBAL, "::1"]],
-        "mapped": [["::ffff:127.0.0.1"]],
-        "compatible": [["::127.0.0.1"]],
-        "embedded": [["64:ff9b::7f00:1"]],
-        "unspecified": [["0.0.0.0"]],
+        "both": [[GLOBAL, "127.0.0.1"]], "both-reversed": [["10.1.2.3", GLOBAL]], "both-families": [[GLOBAL, "::1"]],
+        "mapped": [["::ffff:127.0.0.1"]], "compatible": [["::127.0.0.1"]], "embedded": [["64:ff9b::7f00:1"]], "unspecified": [["0.0.0.0"]],
     }
 )
 TIMEOUT = 200  # Longer than libcurl caches an answer, a minute, whatever its TTL.

@@ -221,12 +221,14 @@ globalThis.opened = async base64 => {
 class Visitor(Screen):
     """The sample page in a tab, in a size and a theme."""
 
-    def __init__(self, browser, site, size="phone", theme="light", origin=None):
+    def __init__(self, browser, site, size="phone", theme="light", origin=None, path=None):
         self.site, self.origin, self.registration, self.errors = site, origin or site.origin, None, []
         browser.watchers.append(self.watch)
         super().__init__(browser, SIZES[size], "Runtime", "Log", "ServiceWorker", **{"color-scheme": theme})
         self.call("Page.addScriptToEvaluateOnNewDocument", source=SUBSCRIPTION + HEARING)
         self.call("Emulation.setScrollbarsHidden", hidden=True)
+        if path:
+            self.open(path)
 
     def watch(self, session, method, parameters):
         if session != getattr(self, "session", None):
@@ -343,8 +345,7 @@ USERS = {"private": "alice", "practice": "anna"}
 
 def share_a_browser(browser, site):
     """Two accounts, one subscription: each push reaches only its own account."""
-    visitor = Visitor(browser, site, origin=site.shared)
-    visitor.open("/plain.html")
+    visitor = Visitor(browser, site, origin=site.shared, path="/plain.html")
     registrations = visitor.ask(site.script(ACCOUNTS))
     endpoint = visitor.ask("subscription.endpoint")
     require(len(set(registrations)) == 2, f"two accounts are registered as {registrations}")
@@ -397,8 +398,7 @@ TABS = 7
 
 def use_tabs(browser, site):
     """A killed worker renews the token; then seven tabs share one event stream."""
-    visitor = Visitor(browser, site, origin=site.tabs)
-    visitor.open("/plain.html")
+    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
     visitor.ask(site.script(RENEWING))
     processes.wait_until(lambda: visitor.registration is not None, 20, "the worker's registration")
     for text in ("with a renewed token", "and by a killed worker"):
@@ -440,8 +440,7 @@ CALLS = """
 
 def use_calls(browser, site):
     """Topics, a test push, a device that the server has ended, and a new password."""
-    visitor = Visitor(browser, site, origin=site.tabs)
-    visitor.open("/plain.html")
+    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
     found = visitor.ask(site.script(CALLS))
     device = [[["username:carl", "weather:berlin"], "webpush"]]
     require(found == [device, "accepted", True, device, True, device, True], f"the calls have returned {found}")
@@ -450,8 +449,7 @@ def use_calls(browser, site):
 
 def use_changes(browser, site):
     """The changes of key and permission in Chromium, with the messages that Safari gets."""
-    visitor = Visitor(browser, site, origin=site.tabs)
-    visitor.open("/plain.html")
+    visitor = Visitor(browser, site, origin=site.tabs, path="/plain.html")
 
     def permit(is_allowed):
         browser.call("Browser.setPermission", origin=site.tabs, permission={"name": "notifications"}, setting="granted" if is_allowed else "denied")
