@@ -70,7 +70,6 @@ def post(connection, order, **rest):
 
 
 def fetch(connection, id, **rest):
-    """Fetches a payload."""
     return ask(connection, "GET", f"/api/notifications/{id}", **rest)["Payload"]
 
 

@@ -115,12 +115,10 @@ def memory(process, field="VmRSS"):
 
 
 def children(pid):
-    """The children of a process."""
     return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def free_port():
-    """A free port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         return probe.getsockname()[1]
 

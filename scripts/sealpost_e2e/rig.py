@@ -79,7 +79,6 @@ class Rig(contextlib.AbstractContextManager):
         return process
 
     def connect(self):
-        """A connection to the daemon."""
         return api.connect(self.port, context=self.context)
 
     def ask(self, method, path, body=None, **options):

@@ -21,7 +21,6 @@ def make_signing_key(path):
 
 
 def serving(certificate, key):
-    """A server's context."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return context

@@ -152,7 +152,6 @@ class Hog(crew.Crew):
 
 
 def fill_disk(site, watch):
-    """Fills the disk, and frees it."""
     hog = Hog(site.disk / "ballast")
     connection = site.connect()
 

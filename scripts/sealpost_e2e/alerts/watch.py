@@ -108,7 +108,6 @@ class Watch:
         self.await_clear(name)
 
     def await_clear(self, *names, meanwhile=lambda: None):
-        """Waits until the alerts have cleared."""
         for name in names:
             def has_cleared():
                 meanwhile()
@@ -119,7 +118,6 @@ class Watch:
 
 
 def names():
-    """The alerts of config/alerts.yml."""
     return re.findall(r"- alert: (\w+)", (CONFIG / "alerts.yml").read_text())
 
 
@@ -138,7 +136,6 @@ def shorten(rules):
 
 
 def without(rules, name):
-    """The rules without one alert."""
     rest = re.sub(rf"(?ms)^      - alert: {name}\n.*?^\n(?=      )", "", rules)
     require(rest != rules, f"there is no alert {name}")
     return rest

@@ -98,8 +98,6 @@ class Drain:
 
 
 class Cycles:
-    """Repeats the same work."""
-
     def __init__(self, cluster, drain, options):
         self.cluster, self.drain, self.seconds, self.devices = cluster, drain, options.seconds / 2, options.devices
         self.notifications, self.pushes = options.pushes // options.devices, options.pushes // options.devices * options.devices

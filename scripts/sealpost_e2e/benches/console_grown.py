@@ -190,8 +190,6 @@ def judge(console, where):
 
 
 class Posts(crew.Crew):
-    """Posts at a steady rate during the block."""
-
     def __init__(self, site):
         self.site = site
         super().__init__(self.post)

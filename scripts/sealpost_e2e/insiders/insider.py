@@ -82,7 +82,6 @@ class Insider:
                     return self.note(0, b"", {}, counts)
 
     def note(self, status, text, fields, counts=True):
-        """Records an answer."""
         code = ""
         if status >= 400 and text.startswith(b"{"):
             code = json.loads(text).get("type", "").removeprefix("urn:sealpost:problem:")

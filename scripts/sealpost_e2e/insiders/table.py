@@ -6,7 +6,6 @@ BEGIN, END = "<!-- moves: written by scripts/e2e run insiders --write-table -->"
 
 
 def measured(verdict):
-    """The measurements of a window."""
     return {
         "worst": verdict.worst, "lane": verdict.lane, "posts": verdict.posts, "fetch": verdict.slowest_fetch, "flush": verdict.slowest_flush,
     }

@@ -114,8 +114,6 @@ class Results:
 
 
 class Caller:
-    """A user with a connection."""
-
     def __init__(self, site, results, number, role):
         self.site, self.results, self.number, self.role = site, results, number, role
         self.name, self.password = f"{NAME}-{number}", f"{SECRET} password {number}"
@@ -265,7 +263,6 @@ def tour_notifications(caller):
 
 
 def make_mistakes(caller):
-    """Makes each of many mistakes."""
     send, post, put, fetch = caller.send, "POST /api/notifications", "PUT /api/register/{id}", "GET /api/notifications/{id}"
     quoted = urllib.parse.quote(f"{SECRET} ä\n")
     for body in (

@@ -21,8 +21,6 @@ OPTIONS = {"--count": (2000, "changes of each kind")}
 
 
 class Account:
-    """A user and its connection."""
-
     def __init__(self, site):
         self.connection = site.connect()
         self.password = api.basic(NAME)
@@ -97,8 +95,6 @@ KINDS = {
 
 
 class Site(rig.Rig):
-    """A daemon with the account."""
-
     def __init__(self, sealpost, **settings):
         super().__init__(sealpost, **settings)
         self.add_user(NAME)
@@ -115,7 +111,6 @@ class Site(rig.Rig):
 
 
 def store(sealpost):
-    """Fills the account's storage."""
     with Site(sealpost, quotas={"QUOTAS_DEVICE_CHANGES": "null", "QUOTAS_DEVICE_REQUESTS": 100_000_000}) as site:
         before, account, registered = site.used(), site.account, 0
         while True:

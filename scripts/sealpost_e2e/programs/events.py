@@ -105,7 +105,6 @@ class Book:
 
 
 def add_receiver(site):
-    """Configures a receiver of events, and starts it."""
     secret = hashlib.sha256(b"events").digest()
     book = Book(secret)
 
