@@ -29,7 +29,7 @@ LIMITS = {
     "unchanged / product": 0, "unchanged notice / notice": 0, "unchanged / whole, of both": 1.15,
     "bytes of list / bytes of notice": 0.5,
 }
-# The last rates of "product" and "notice" are those beside their unchanged answers.
+# Later pairs replace the rates of "product" and "notice": both then belong to the answers with 304.
 PAIRS = [
     ("list", "notice"), ("product", "Hummingbird"), ("product", "nginx"), ("bare", "Hummingbird"), ("product TLS", "Hummingbird TLS"),
     ("unchanged", "product"), ("unchanged notice", "notice"),
