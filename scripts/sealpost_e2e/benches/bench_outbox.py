@@ -8,8 +8,8 @@ A cycle fills the queue, drains it once with each (only that is timed), and clea
 session holds a snapshot open, so that PostgreSQL cannot remove dead rows; there the prototype's rate is that of the first half.
 
 The bench fails if the median of the ratios is below `LIMIT` in a half, if the last third of a half has less than `STEADY` of the
-ratio of its first third, if the queue's table grows by `GROWTH` in the first half, or if cleanup in the last third of the second
-half takes more than `DELETION` times as long as in the first.
+ratio of its first third, if rows stay in the queue or its table grows to `GROWTH` times its size in the first half, or if cleanup in
+the last third of the second half takes more than `DELETION` times as long as in the first.
 """
 
 import os
