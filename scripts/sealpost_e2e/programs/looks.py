@@ -1,11 +1,13 @@
 """Tests that a user's devices show what another device, the publisher or the time has changed.
 
 1. A stream, a page in Chromium and a phone behind simulated APNs, with the clients' own code, show each of six changes in time.
-2. None of 10,000 devices shows a broadcast 30 s after its recall. Tally and simulators count the same looks.
+2. Each of 10,000 devices gets a look within 30 s after a broadcast's recall. Part 1 shows that a client then removes the
+   notification. Status and simulators count the same pushes.
 3. Beside a user who marks 500 notifications again and again, posts take at most 1.25 times as long (p99), and each of the
-   user's other devices gets at most one push in ten seconds.
+   user's other devices gets at most one push in ten seconds. Turns are short, so that most of them have no stall of the disk:
+   the median p99 of 30 short turns varies half as much as that of 12 long ones.
 
-With --control the senders have no looks; then the program must fail. With --postgresql it does the third part on PostgreSQL.
+With --control the senders have no looks; then the program must fail. With --postgresql it does the other parts on PostgreSQL.
 """
 
 import collections
@@ -19,10 +21,10 @@ import threading
 import time
 
 from sealpost_e2e import api, chromium, crew, figures, outbox, postgresql, processes, require, rig
-from sealpost_e2e.programs import conservation, web_client
+from sealpost_e2e.programs import web_client
 
 STREAM, PUSH, RECALL, INTERVAL = 2, 10, 30, 10  # Seconds.
-MARKED, TURNS, SECONDS, SLOWDOWN = 500, 12, 5, 1.25
+MARKED, TURNS, SECONDS, SLOWDOWN = 500, 60, 2, 1.25
 HANDLE, DEVICES = "ab" * 32, {"apns": 3334, "fcm": 3333, "wns": 3333}
 RESULT = {"Payload": "your result", "To": ["username:anna"]}
 PAGE = """
@@ -33,7 +35,7 @@ PAGE = """
 SHOWN = "navigator.serviceWorker.ready.then(ready => ready.getNotifications()).then(all => all.map(({data}) => data.id))"
 OPTIONS = {
     "--client": {"default": rig.ROOT / ".build/debug/ClientProgram", "help": "the phone's app (.build/debug/ClientProgram)"},
-    "--control": "without looks: the program must then fail", "--postgresql": "the third part alone, on PostgreSQL",
+    "--control": "without looks: the program must then fail", "--postgresql": "without the first part, on PostgreSQL",
 }
 
 
@@ -41,8 +43,8 @@ class Site(web_client.Site, outbox.Outbox):
     """A daemon with the senders and the origin of a page."""
 
 
-def start(site, options):
-    """Starts the simulators, and a daemon with their senders beside those of the site's configuration."""
+def start(site, options, cluster):
+    """Starts the simulators, and a daemon with their senders beside those of the site's configuration, on the cluster if any."""
     text = site.configuration.read_text() if site.configuration.exists() else "senders:\n"
     # The proxy leads everything to the receiver of Web Push. The simulators are reached without it.
     text = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("proxy:"))
@@ -50,11 +52,19 @@ def start(site, options):
     interval = "" if options.control else f"lookInterval: {INTERVAL}s, "
     senders = site.configuration.read_text().removeprefix("senders:\n").replace("{type:", f"{{{interval}type:")
     site.configuration.write_text(text + senders)
-    if not options.postgresql:
-        with site.database() as database:
-            for platform, count in DEVICES.items():
-                outbox.add_devices(database, platform, count, channels=site.channels())
+    with site.database() as database:
+        for platform, count in DEVICES.items():
+            outbox.add_devices(database, platform, count, channels=site.channels())
+    if cluster:
+        ask_program(site, "move", "--to", cluster.url)
+        site.environment["SEALPOST_DATABASE"] = cluster.url
     site.serve()
+
+
+def ask_program(site, *command):
+    """The answer of a command of the program."""
+    command = [site.sealpost, *command, "--json", "--config", site.configuration]
+    return json.loads(processes.run(*command, cwd=site.folder, env=site.environment))
 
 
 class Stream:
@@ -168,36 +178,38 @@ def change_everything(site, *devices):
     page.visitor.until(f"{SHOWN}.then(all => String(all) === '{id}')", "the end of a recalled notification with the next push")
 
 
-def recall_broadcast(site):
-    """Recalls a broadcast. Yields whether its devices stop showing it, as their providers count, and whether the tally agrees."""
-    id = site.post({"Payload": "a false alarm", "To": ["news", "username:anna"]})
-    names, count = conservation.pushes_of(site, id), sum(DEVICES.values()) + 1
-    # The last push of each device, as a look ends what it shows.
-    showing = lambda: sum({(platform, device): push in names for _, platform, push, _, device in site.received()}.values())
-    processes.wait_until(lambda: showing() == count, 120, "the broadcast on all devices", pause=0.5)
+def recall_broadcast(site, *users):
+    """Recalls a broadcast. Yields whether each device gets a look, as their providers count, and whether the status agrees."""
+    # The last push that each device's provider has accepted.
+    last = lambda: {(name, device): push for _, name, push, status, device in site.received() if status == "200"}
+    connection, count, before = site.connect(), sum(DEVICES.values()) + len(users), set(last().values())
     start = time.monotonic()
-    site.ask("DELETE", f"/api/notifications/{id}")
-    while (left := showing()) and time.monotonic() < start + 2 * RECALL:
+    id = api.post(connection, {"Payload": "a false alarm", "To": ["news", *users]})
+    reached = lambda: sum(push not in before for push in last().values())
+    processes.wait_until(lambda: reached() == count, 120, "the broadcast on all devices", pause=0.5)
+    middle, shown = time.monotonic(), set(last().values())
+    api.ask(connection, "DELETE", f"/api/notifications/{id}")
+    while (left := sum(push in shown for push in last().values())) and time.monotonic() < middle + 2 * RECALL:
         time.sleep(0.5)
-    seconds = time.monotonic() - start
-    yield figures.report(not left and seconds <= RECALL, f"a recall on {count} devices: after {seconds:.1f} s {left} show it")
+    seconds = time.monotonic() - middle
+    text = f"a recall on {count} devices: after {seconds:.1f} s {left} have no look; the broadcast took {middle - start:.1f} s"
+    yield figures.report(not left and seconds <= RECALL, text)
     time.sleep(2)  # The simulators write their log each second.
-    counted, sums = collections.Counter(platform for _, platform, *_ in site.received()), site.tally()
-    with site.database() as database:
-        told = collections.Counter(dict(database.execute("select lane, count from tally where state = 'accepted'")))
-    status = site.call("status", "--config", site.configuration)
-    difference = sums["enqueued"] - sum(sums[state] for state in (*outbox.STATES, "pending"))
-    agrees = all(told[name] + told[f"{name}/look"] == counted[name] and f"{name}/look" in status for name in DEVICES)
-    text = f"accepted in the tally {dict(told)}, at the simulators {dict(counted)}; difference of all pushes {difference}"
-    yield figures.report(agrees and not difference, text)
+    counted = collections.Counter(name for _, name, _, status, _ in site.received() if status == "200")
+    lanes = {lane["Name"]: lane for lane in ask_program(site, "status")["Lanes"] if lane["Name"].split("/")[0] in DEVICES}
+    told, pending = collections.Counter(), sum(lane["Pending"] for lane in lanes.values())
+    for name, lane in lanes.items():
+        told[name.split("/")[0]] += lane["Accepted"]
+    text = f"accepted in the status {dict(told)}, at the simulators {dict(counted)}; {pending} pending"
+    yield figures.report(told == counted and not pending and len(lanes) == 2 * len(DEVICES), text)
 
 
 def storm(port, credentials, ids):
-    """Marks notifications as read together each second, and some as new in between, until it is killed. Without ids it ends."""
+    """Marks notifications as read together, and some as new, twice a second until it is killed. Without ids it ends."""
     connection = api.connect(port)
     while ids:
         api.ask(connection, "POST", "/api/notifications/read", {"Ids": ids}, credentials)
-        for id in ids[:50]:
+        for id in ids[:25]:
             api.ask(connection, "PATCH", f"/api/notifications/{id}", {"Read": False}, credentials)
             time.sleep(1 / 50)
 
@@ -227,16 +239,15 @@ def post_beside_storm(site):
 def run(options):
     results = []
     with contextlib.ExitStack() as stack:
-        if options.postgresql:
-            site = stack.enter_context(outbox.Outbox(options.sealpost, DATABASE=stack.enter_context(postgresql.Cluster()).url))
+        cluster = stack.enter_context(postgresql.Cluster()) if options.postgresql else None
+        site = stack.enter_context((outbox.Outbox if cluster else Site)(options.sealpost))
+        if cluster:
             site.add_user("carl")
-            start(site, options)
-        else:
-            site = stack.enter_context(Site(options.sealpost))
-            start(site, options)
+        start(site, options, cluster)
+        if not cluster:
             with chromium.Chromium() as browser, Phone(site, options.client) as phone:
                 browser.call("Browser.grantPermissions", permissions=["notifications"], origin=site.origin)
                 results += change_everything(site, Stream(site), Page(browser, site), phone)
-            results += recall_broadcast(site)
+        results += recall_broadcast(site, *([] if cluster else ["username:anna"]))
         results += post_beside_storm(site)
     require(all(results))
