@@ -24,7 +24,6 @@ package final class PostgreSQLStore: Sendable {
     let fetches = GroupQueue<NotificationFetch, FetchEnd>(.fetches)
     let receipts = ReceiptBook()
     let tokenUses = TokenUses()
-    let removals = RemovalClock()
     let leases = LeaseBook()
     let marks = LeaseSearchMarks()
     let retentionMarks = RetentionMarks()
@@ -106,9 +105,6 @@ package final class PostgreSQLStore: Sendable {
     package var vault: Vault { self.sealing.vault }
 
     package var indexSecret: IndexSecret { self.sealing.secret }
-
-    /// The policy that decides which tags of devices count.
-    var tags: TagPolicy { self.options.tags }
 
     /// Writes the receipts, gives up the leases of this server, and closes the connections after
     /// the work that was submitted.

@@ -85,13 +85,8 @@ extension PostgreSQLStore {
             senders: Set(wanted.map(\.scheduled.sender)).sorted(),
             named: Array(Set(wanted.flatMap { $0.audience.users.map(\.key) }))
         )
-        let users = Set(wanted.flatMap { rights.users(of: $0.audience) }).sorted()
-        if wanted.count > 1, users.count > 1 {
-            _ = try await tx.query(
-                "select change from user_change where user_id = any($1::int8[]) order by user_id for no key update",
-                users
-            )
-        }
+        let users = Set(wanted.flatMap { rights.users(of: $0.audience) })
+        if wanted.count > 1, users.count > 1 { try await StreamHolder.lockCounters(tx, of: users) }
         return rights
     }
 
