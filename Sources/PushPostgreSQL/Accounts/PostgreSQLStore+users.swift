@@ -59,6 +59,14 @@ extension PostgreSQLStore {
         }
     }
 
+    package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
+        try await self.write { tx in
+            _ = try await tx.query(Self.rehash, new.phc, user.id, old.phc)
+        }
+    }
+
+    private static let rehash = "update account set password = $1 where id = $2 and password = $3"
+
     private static func write(
         _ plan: AccountPlan,
         by record: AuditRecord?,

@@ -46,6 +46,13 @@ extension SQLiteStore {
         }
     }
 
+    package func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws {
+        try await self.writer.write { [writer] db in
+            try db.run("update user set password = \(new.phc) where id = \(user.id) and password = \(old.phc)")
+            writer.recordErasure()
+        }
+    }
+
     package func deleteUser(_ name: Username, by record: AuditRecord?) async throws -> UserChange {
         try await self.write { [writer] db in
             let account = try self.account(name, db)

@@ -96,21 +96,21 @@ package protocol AccountStore: Sendable {
     /// Stores a new hash of the same password, and ends no session; does nothing if `old` is no
     /// longer the stored hash.
     func rehashPassword(of user: User, from old: PasswordHash, to new: PasswordHash) async throws
+}
 
+extension AccountStore {
     /// Changes the password of a user who has presented the old one; `false` if the password was
-    /// changed, or the user deleted, meanwhile.
-    ///
-    /// The change ends the user's sessions and retires the devices that were last registered with
-    /// a session.
-    func changePassword(
+    /// changed, or the user disabled or deleted, meanwhile.
+    package func changePassword(
         of user: User,
         to password: PasswordHash,
         by record: AuditRecord?,
         now: Date
-    ) async throws -> Bool
-}
+    ) async throws -> Bool {
+        let change = AccountChange(password: password, presenter: user)
+        return try await self.changeUser(user.name, change, by: record, now: now) == .done
+    }
 
-extension AccountStore {
     /// Adds a user of the default app.
     package func addUser(
         _ name: Username,
