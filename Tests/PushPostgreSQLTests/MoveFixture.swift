@@ -43,7 +43,7 @@ struct MoveFixture {
     }
 
     /// Connects to the target.
-    func connect() throws -> BlockingConnection { try self.place.connect() }
+    func connect() throws -> BlockingConnection { try self.place.connected { $0 } }
 
     /// Moves the source to the target. Returns the number of rows.
     @discardableResult

@@ -10,11 +10,9 @@ struct MoveMark {
 
     /// Reads the row; `nil` if it does not exist, also in a database without tables.
     init?(_ connection: BlockingConnection) throws {
-        let isThere = try connection.query("select to_regclass('move') is not null")
-        guard try isThere[0].boolean(0) else { return nil }
-        guard let row = try connection.query("select source, finished_at from move where id = 1").first else {
-            return nil
-        }
+        guard try connection.has("move"),
+            let row = try connection.query("select source, finished_at from move where id = 1").first
+        else { return nil }
         self.source = try row.data(0)
         self.isFinished = !row.isNull(1)
     }

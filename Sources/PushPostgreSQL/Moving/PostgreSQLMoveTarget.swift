@@ -7,11 +7,7 @@ extension PostgreSQLPlace {
     /// Connects to the database, as the target of a move. Blocks until the database answers.
     /// Throws `StoreError`.
     package func asMoveTarget() throws(StoreError) -> PostgreSQLMoveTarget {
-        do {
-            return PostgreSQLMoveTarget(try self.connect(), place: self.description)
-        } catch {
-            throw StoreError(opening: self.description, error)
-        }
+        try self.connected { PostgreSQLMoveTarget($0, place: self.description) }
     }
 }
 
