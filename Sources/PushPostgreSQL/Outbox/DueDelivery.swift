@@ -6,14 +6,14 @@ internal import PushStore
 extension DueDelivery {
     /// Decodes rows of `select`, and reads the notifications of their pushes.
     static func all(_ rows: Rows, _ tx: WriteTransaction) async throws -> [DueDelivery] {
-        let ids = Set(try rows.map { try $0.integer(Column.notification) })
+        let ids = Set(try rows.map { try $0.integer(Column.notificationID) })
         if ids.isEmpty { return [] }
         var notifications: [Int64: DueNotification] = [:]
         for row in try await tx.query(Self.notifications, Array(ids)).map({ $0 }) {
             let id = try row.integer(0)
             notifications[id] = try DueNotification(row, id: id, tx.sealing)
         }
-        return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notification)], tx.sealing) }
+        return try rows.map { try DueDelivery($0, of: notifications[$0.integer(Column.notificationID)], tx.sealing) }
     }
 
     /// The SQL condition on a row of `push` (alias `p`): no living server has leased the push.

@@ -5,16 +5,7 @@ package import PushCore
 package enum UserColumn: Int32, SelectedColumn {
     case id, name, role, apps, passwordNumber, isDisabled
 
-    package var sql: String {
-        switch self {
-        case .id: "u.id"
-        case .name: "u.name"
-        case .role: "u.role"
-        case .apps: "u.apps"
-        case .passwordNumber: "u.password_number"
-        case .isDisabled: "u.disabled_at is not null"
-        }
-    }
+    package var sql: String { self == .isDisabled ? "u.disabled_at is not null" : "u.\(self.columnName)" }
 }
 
 extension User {
@@ -51,9 +42,6 @@ package enum ListedUserColumn: Int32, SelectedColumn {
 
     package var sql: String {
         switch self {
-        case .createdAt: "u.created_at"
-        case .password: "u.password"
-        case .tags: "u.tags"
         case .pushedAt:
             """
             (select max(x.accepted_at) from (
@@ -61,7 +49,7 @@ package enum ListedUserColumn: Int32, SelectedColumn {
                 where d.user_id = u.id order by d.created_at desc, d.number desc limit \(UserEntry.countedForPush)) x)
             """
         case .fetchedAt: DeviceEntry.fetchedAt(ofUser: "u.id")
-        case .requiresEncryption: "u.requires_encryption"
+        default: "u.\(self.columnName)"
         }
     }
 }

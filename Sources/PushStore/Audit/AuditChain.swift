@@ -140,8 +140,6 @@ package struct SealedAuditEntry: Sendable, Hashable {
     /// The columns, in this order; SQLite names the last one `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link
-
-        package var sql: String { "\(self)" }
     }
 }
 

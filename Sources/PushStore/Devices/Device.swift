@@ -113,16 +113,7 @@ package struct MovedDevice: Sendable, Hashable {
 
 extension MovedDevice: StoredEntity {
     package enum Column: Int32, SelectedColumn {
-        case id, platform, createdAt, movedAt
-
-        package var sql: String {
-            switch self {
-            case .id: "id"
-            case .platform: "moved_platform"
-            case .createdAt: "created_at"
-            case .movedAt: "retired_at"
-            }
-        }
+        case id, movedPlatform, createdAt, retiredAt
     }
 
     /// `nil` if the row has a value that this version never writes.
@@ -130,9 +121,9 @@ extension MovedDevice: StoredEntity {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
         self.init(
             id: id,
-            platform: Platform(stored: try row.text(Column.platform)),
+            platform: Platform(stored: try row.text(Column.movedPlatform)),
             createdAt: Date(milliseconds: try row.integer(Column.createdAt)),
-            movedAt: Date(milliseconds: try row.integer(Column.movedAt))
+            movedAt: Date(milliseconds: try row.integer(Column.retiredAt))
         )
     }
 }

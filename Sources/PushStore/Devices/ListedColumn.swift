@@ -40,7 +40,7 @@ extension RegisteredDevice: StoredEntity {
 
 extension DeviceOwner {
     package init<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
-        let user = try row.integer(StoredDevice.Column.user)
+        let user = try row.integer(StoredDevice.Column.userID)
         self.init(id: user, name: try sealing.username(row.data(ListedColumn.username), ofUser: user))
     }
 }

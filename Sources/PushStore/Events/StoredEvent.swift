@@ -10,22 +10,16 @@ package struct StoredEvent: Sendable {
     /// The columns. Each store selects them in this order, with its own lookups of the device, the
     /// user and the notification, which may be deleted.
     package enum Column: Int32, SelectedColumn {
-        case number, at, kind, notification, device, user, name, platform, reason, app, userApps
+        case number, at, kind, notificationID, device, userID, name, platform, reason, app, userApps
 
         package var sql: String {
             switch self {
-            case .number: "e.number"
-            case .at: "e.at"
-            case .kind: "e.kind"
-            case .notification: "e.notification_id"
             case .device: "v.id"
-            case .user: "e.user_id"
             case .name: "u.name"
-            case .platform: "e.platform"
-            case .reason: "e.reason"
             // The value is null if the notification was deleted.
             case .app: "(select coalesce(n.app, '\(AppName.usual)') from notification n where n.id = e.notification_id)"
             case .userApps: "case when u.id is not null then coalesce(u.apps, '\(AppName.usual)') end"
+            default: "e.\(self.columnName)"
             }
         }
     }
@@ -49,12 +43,12 @@ extension StoredEvent {
             self.event = nil
             return
         }
-        let user = try row.optionalInteger(Column.user) ?? 0
+        let user = try row.optionalInteger(Column.userID) ?? 0
         self.event = PushEvent(
             number: self.number,
             at: Date(milliseconds: try row.integer(Column.at)),
             kind: kind,
-            notification: try row.optionalInteger(Column.notification).flatMap { NotificationID(rawValue: $0) },
+            notification: try row.optionalInteger(Column.notificationID).flatMap { NotificationID(rawValue: $0) },
             device: try row.optionalText(Column.device).flatMap { RegistrationID($0) },
             // A damaged name must not keep all later events from the receiver.
             user: try row.optionalData(Column.name).flatMap { try? sealing.username($0, ofUser: user) },

@@ -22,16 +22,7 @@ package struct DataKeyEntry: Sendable, Hashable {
     package static let all = "select \(Column.list) from data_key order by used_at, number"
 
     package enum Column: Int32, SelectedColumn {
-        case number, usedSince, seals, checkValue
-
-        package var sql: String {
-            switch self {
-            case .number: "number"
-            case .usedSince: "used_at"
-            case .seals: "seals"
-            case .checkValue: "check_value"
-            }
-        }
+        case number, usedAt, seals, checkValue
     }
 }
 
@@ -41,7 +32,7 @@ extension DataKeyEntry {
         guard let number = UInt32(exactly: try row.integer(Column.number)) else { return nil }
         self.init(
             number: number,
-            usedSince: Date(milliseconds: try row.integer(Column.usedSince)),
+            usedSince: Date(milliseconds: try row.integer(Column.usedAt)),
             seals: Int(clamping: try row.integer(Column.seals)),
             checkValue: try row.data(Column.checkValue)
         )

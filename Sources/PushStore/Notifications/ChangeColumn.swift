@@ -4,25 +4,16 @@ package import PushCore
 /// The columns of lists, in a query that calls the tables `n` and `r`: all that a user sees of a
 /// notification, except the payload. A payload may be long and is not always needed.
 package enum ChangeColumn: Int32, SelectedColumn {
-    case change, id, sender, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
+    case change, id, senderID, payloadLength, isStoredByClients, isReadOnce, createdAt, expiresAt, readAt, dismissedAt
     case changedAt, mac, isFetched, app
 
     package var sql: String {
         switch self {
-        case .change: "r.change"
-        case .id: "n.id"
-        case .sender: "n.sender_id"
         case .payloadLength: "cast(length(n.payload) as bigint)"
-        case .isStoredByClients: "n.is_stored_by_clients"
-        case .isReadOnce: "n.is_read_once"
-        case .createdAt: "n.created_at"
-        case .expiresAt: "n.expires_at"
-        case .readAt: "r.read_at"
-        case .dismissedAt: "r.dismissed_at"
         case .changedAt: "coalesce(n.recalled_at, r.changed_at)"
-        case .mac: "r.mac"
         case .isFetched: "r.fetched_at is not null"
-        case .app: "n.app"
+        case .change, .readAt, .dismissedAt, .mac: "r.\(self.columnName)"
+        default: "n.\(self.columnName)"
         }
     }
 
@@ -51,7 +42,7 @@ extension NotificationPage.Entry {
         self.init(
             id: id,
             change: try row.integer(ChangeColumn.change),
-            sender: try row.integer(ChangeColumn.sender),
+            sender: try row.integer(ChangeColumn.senderID),
             isGone: isGone,
             isStoredByClients: try row.flag(ChangeColumn.isStoredByClients),
             isReadOnce: isReadOnce,
