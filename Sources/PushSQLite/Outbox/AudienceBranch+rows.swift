@@ -14,52 +14,24 @@ extension AudienceBranch {
 
     /// The number of the branch's rows, counted up to a limit.
     func count(_ db: Database, atMost limit: Int) throws -> Int {
-        let count: Int64? =
-            switch self {
-            case .devices:
-                try db.first(prepared: "select count(*) from (select 1 from device limit ?)", limit) { $0.integer(0) }
-            case .devicesWith(let tag):
-                try db.first(
-                    prepared: "select count(*) from (select 1 from device_tag where tag = ? limit ?)",
-                    tag,
-                    limit
-                ) { $0.integer(0) }
-            case .usersWith(let tag):
-                try db.first(
-                    prepared: "select count(*) from (select 1 from user_tag where tag = ? limit ?)",
-                    tag,
-                    limit
-                ) { $0.integer(0) }
-            case .user, .nothing: 0
-            }
-        return Int(count ?? 0)
+        guard let (rows, _) = self.source else { return 0 }
+        return try db.first("select count(*) from (select 1 from \(rows) limit \(limit))") { Int($0.integer(0)) } ?? 0
     }
 
     /// The last row of the page after `start`; `nil` if fewer rows than a page are left.
     func end(_ db: Database, from start: Int64, page: Int) throws -> Int64? {
+        guard let (rows, column) = self.source else { return nil }
+        return try db.first(
+            "select \(column) from \(rows) and \(column) > \(start) order by \(column) limit 1 offset \(page - 1)"
+        ) { $0.integer(0) }
+    }
+
+    /// The rows of a branch that an index lists, and the column that orders them.
+    private var source: (rows: SQL, column: SQL)? {
         switch self {
-        case .devices:
-            try db.first(
-                prepared: "select number from device where number > ? order by number limit 1 offset ?",
-                start,
-                page - 1
-            ) { $0.integer(0) }
-        case .devicesWith(let tag):
-            try db.first(
-                prepared: "select device from device_tag where tag = ? and device > ? order by device limit 1 offset ?",
-                tag,
-                start,
-                page - 1
-            ) { $0.integer(0) }
-        case .usersWith(let tag):
-            try db.first(
-                prepared: """
-                    select user_id from user_tag where tag = ? and user_id > ? order by user_id limit 1 offset ?
-                    """,
-                tag,
-                start,
-                page - 1
-            ) { $0.integer(0) }
+        case .devices: ("device where true", "number")
+        case .devicesWith(let tag): ("device_tag where tag = \(tag)", "device")
+        case .usersWith(let tag): ("user_tag where tag = \(tag)", "user_id")
         case .user, .nothing: nil
         }
     }

@@ -15,14 +15,15 @@ extension AudienceWalk {
     ) throws -> (page: AudiencePage, isLast: Bool) {
         if audience.isOneDevice { return (AudiencePage(devices: try audience.devices(where: "true", db)), true) }
         let branch = audience.branches[self.branch]
-        let (found, end) =
-            if case .devicesWith(let tag) = branch, audience.isOneTag {
-                // Nearly all posts take this way: one statement that is compiled once, instead of
-                // two statements, one of them built each time.
-                try Self.page(ofTag: tag, after: self.cursor, page, db)
-            } else {
-                try Self.page(of: branch, audience, after: self.cursor, page, db)
-            }
+        let (found, end): (AudiencePage, Int64?)
+        if case .devicesWith(let tag) = branch, audience.isOneTag {
+            // Nearly all posts take this way: one statement that is compiled once, instead of
+            // two statements, one of them built each time.
+            (found, end) = try Self.page(ofTag: tag, after: self.cursor, page, db)
+        } else {
+            end = try branch.end(db, from: self.cursor, page: page)
+            found = try Self.page(of: branch, audience, self.cursor, end ?? .max, db)
+        }
         self.cursor = end ?? 0
         if end == nil { try self.moveToNextBranch(of: audience, db) }
         return (found, self.branch == audience.branches.count)
@@ -32,17 +33,6 @@ extension AudienceWalk {
         repeat {
             self.branch += 1
         } while try self.branch < audience.branches.count && audience.branches[self.branch].isEmpty(db)
-    }
-
-    private static func page(
-        of branch: AudienceBranch,
-        _ audience: HashedAudience,
-        after start: Int64,
-        _ page: Int,
-        _ db: Database
-    ) throws -> (page: AudiencePage, end: Int64?) {
-        let end = try branch.end(db, from: start, page: page)
-        return (try Self.page(of: branch, audience, start, end ?? .max, db), end)
     }
 
     /// The devices that are not retired among the next rows with a tag, and the last of these rows
@@ -100,7 +90,7 @@ extension AudienceWalk {
 }
 
 extension AudienceDevice {
-    fileprivate init(_ row: borrowing DirectRow) {
+    init(_ row: borrowing DirectRow) {
         self.init(number: row.integer(0), user: row.integer(1), lane: row.text(2), id: row.text(3))
     }
 }

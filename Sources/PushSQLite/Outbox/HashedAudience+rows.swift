@@ -16,9 +16,7 @@ extension HashedAudience {
             select d.number, d.user_id, d.lane, d.id from device d
             where \(range) and \(self.conditions.onDevice(self.audience))
             """
-        return try db.all(composed: request) {
-            AudienceDevice(number: $0.integer(0), user: $0.integer(1), lane: $0.text(2), id: $0.text(3))
-        }
+        return try db.all(composed: request, decode: AudienceDevice.init)
     }
 
     /// The users of the audience in a part of the table `user`, which is called `u`.
