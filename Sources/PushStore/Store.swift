@@ -246,11 +246,8 @@ package struct StoreInspection: Sendable, Hashable {
         move: String?,
         tallies: [String: Tally]
     ) {
-        self.damage = damage
-        self.missingMigrations = missingMigrations
-        self.unknownMigration = unknownMigration
+        (self.damage, self.move, self.tallies) = (damage, move, tallies)
+        (self.missingMigrations, self.unknownMigration) = (missingMigrations, unknownMigration)
         self.changedMigration = changedMigration
-        self.move = move
-        self.tallies = tallies
     }
 }

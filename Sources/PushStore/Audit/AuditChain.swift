@@ -133,10 +133,6 @@ package struct SealedAuditEntry: Sendable, Hashable {
     package let entry: Data
     package let link: AuditLink
 
-    package init(at: Int64, entry: Data, link: AuditLink) {
-        (self.at, self.entry, self.link) = (at, entry, link)
-    }
-
     /// The columns, in this order; SQLite names the last one `chain`.
     package enum Column: Int32, SelectedColumn {
         case number, at, entry, link

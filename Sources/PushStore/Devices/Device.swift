@@ -68,13 +68,8 @@ package struct DeviceRegistration: Sendable, Hashable {
         isShared: Bool = false,
         confirmation: NotificationID? = nil
     ) {
-        self.platform = platform
-        self.lane = lane
-        self.otherLane = otherLane
-        self.handle = handle
-        self.tags = tags
-        self.isShared = isShared
-        self.confirmation = confirmation
+        (self.platform, self.lane, self.otherLane) = (platform, lane, otherLane)
+        (self.handle, self.tags, self.isShared, self.confirmation) = (handle, tags, isShared, confirmation)
     }
 }
 
@@ -105,10 +100,6 @@ package struct MovedDevice: Sendable, Hashable {
     package let platform: Platform
     package let createdAt: Date
     package let movedAt: Date
-
-    package init(id: RegistrationID, platform: Platform, createdAt: Date, movedAt: Date) {
-        (self.id, self.platform, self.createdAt, self.movedAt) = (id, platform, createdAt, movedAt)
-    }
 }
 
 extension MovedDevice: StoredEntity {

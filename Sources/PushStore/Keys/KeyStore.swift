@@ -12,10 +12,7 @@ package struct DataKeyEntry: Sendable, Hashable {
     package let checkValue: Data
 
     package init(number: UInt32, usedSince: Date, seals: Int, checkValue: Data) {
-        self.number = number
-        self.usedSince = usedSince
-        self.seals = seals
-        self.checkValue = checkValue
+        (self.number, self.usedSince, self.seals, self.checkValue) = (number, usedSince, seals, checkValue)
     }
 
     /// The rows of all keys in use, oldest first.
