@@ -202,11 +202,6 @@ package protocol StorePlace: Sendable, CustomStringConvertible {
 }
 
 extension StorePlace {
-    /// Opens the store with the default options.
-    package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
-        try self.open(keyring, StoreOptions())
-    }
-
     package var fault: String? { nil }
 
     /// Whether there is a store already; also `true` if the check fails.

@@ -4,7 +4,32 @@ package import PushStore
 
 // Calls for tests with fewer parameters: without an audit record, an expectation, or a budget.
 
+extension StorePlace {
+    /// Opens the store with the default options.
+    package func open(_ keyring: Keyring) throws(StoreError) -> any Store {
+        try self.open(keyring, StoreOptions())
+    }
+}
+
+extension KeyStore {
+    /// Replaces the keyring at the command of the operator.
+    package func replaceKeyring(_ keyring: Keyring, now: Date) async throws -> Bool {
+        try await self.replaceKeyring(keyring, by: .commandLine, now: now)
+    }
+}
+
 extension AccountStore {
+    /// Adds a user of the default app.
+    package func addUser(
+        _ name: Username,
+        role: Role,
+        password: PasswordHash,
+        by record: AuditRecord? = nil,
+        now: Date
+    ) async throws -> Bool {
+        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
+    }
+
     /// Deletes a user without a record in the audit.
     package func deleteUser(_ name: Username) async throws -> UserChange {
         try await self.deleteUser(name, by: nil)
@@ -55,6 +80,19 @@ extension DeviceStore {
     /// Removes a registration without a record in the audit.
     package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
         try await self.unregister(id, ofUser: user, by: nil)
+    }
+}
+
+extension PostStore {
+    /// Stores a notification.
+    package func post(
+        _ notification: NewNotification,
+        within bounds: StorageBounds? = nil,
+        page: Int? = nil
+    ) async throws -> PostOutcome {
+        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
+        guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
+        return outcome
     }
 }
 

@@ -111,22 +111,6 @@ extension AccountStore {
         return try await self.changeUser(user.name, change, by: record, now: now) == .done
     }
 
-    /// Adds a user of the default app.
-    package func addUser(
-        _ name: Username,
-        role: Role,
-        password: PasswordHash,
-        by record: AuditRecord?,
-        now: Date
-    ) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
-    }
-
-    /// Adds a user without a record in the audit.
-    package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
-    }
-
     /// Replaces the tags given to a user, whatever its rights are.
     package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
         try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)

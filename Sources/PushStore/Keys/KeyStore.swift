@@ -163,11 +163,6 @@ package protocol KeyStore: Sendable {
 }
 
 extension KeyStore {
-    /// Replaces the keyring at the command of the operator.
-    package func replaceKeyring(_ keyring: Keyring, now: Date) async throws -> Bool {
-        try await self.replaceKeyring(keyring, by: .commandLine, now: now)
-    }
-
     /// Re-encrypts all values that are not under the first key.
     package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
         try await self.rewrap(page: page) { _ in }

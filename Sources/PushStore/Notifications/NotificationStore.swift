@@ -171,19 +171,6 @@ package protocol NotificationStore: PostStore {
     func deleteExpiredIdempotency(now: Date, limit: Int) async throws -> Int
 }
 
-extension PostStore {
-    /// Stores a notification.
-    package func post(
-        _ notification: NewNotification,
-        within bounds: StorageBounds? = nil,
-        page: Int? = nil
-    ) async throws -> PostOutcome {
-        let outcomes = try await self.post([notification], of: nil, within: bounds, page: page)
-        guard let outcome = outcomes.first else { throw StoreError.failed(reason: "a post has no outcome") }
-        return outcome
-    }
-}
-
 extension NotificationStore {
     /// Recalls a notification.
     package func recall(
