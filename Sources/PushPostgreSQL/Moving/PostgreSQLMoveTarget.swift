@@ -108,21 +108,15 @@ package struct PostgreSQLMoveTarget: MoveTarget {
             guard let row = try self.connection.query(PostgreSQLReader.nextChain, Int64(0)).first else {
                 return AuditFault(number: 0)
             }
-            var link = AuditLink(number: try row.integer(1), code: try row.data(2))
-            let end = AuditLink(number: try row.integer(4), code: try row.data(5))
-            guard try row.data(3) == audit.mac(ofStart: link), try row.data(6) == audit.mac(ofEnd: end) else {
-                return AuditFault(number: 0)
-            }
-            while link.number < end.number {
-                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, end.number)
+            let chain = try StoredAuditChain(row)
+            if let fault = chain.fault(audit) { return fault }
+            var link = chain.start
+            while link.number < chain.end.number {
+                let page = try self.connection.query(PostgreSQLReader.entriesAfter, link.number, chain.end.number)
                 if page.count == 0 { return AuditFault(number: link.number + 1) }
-                for index in 0..<page.count {
-                    let entry = try SealedAuditEntry(page[index])
-                    guard audit.isGenuine(entry, after: link) else { return AuditFault(number: entry.link.number) }
-                    link = entry.link
-                }
+                if let fault = audit.fault(in: try page.map { try SealedAuditEntry($0) }, after: &link) { return fault }
             }
-            return link == end ? nil : AuditFault(number: end.number)
+            return link == chain.end ? nil : AuditFault(number: chain.end.number)
         }
     }
 

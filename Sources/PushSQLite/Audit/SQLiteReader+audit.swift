@@ -26,32 +26,13 @@ extension SQLiteReader {
     package func auditFault() throws(StoreError) -> AuditFault? {
         guard var link = try self.read({ try self.audit.start($0) }) else { return AuditFault(number: 0) }
         while true {
-            switch try self.read({ try self.checkPage($0, after: link) }) {
-            case .fault(let fault): return fault
-            case .genuine(let last): link = last
-            case .end: return nil
+            let entries = try self.read { db in
+                try db.all(
+                    "select number, at, entry, chain from audit where number > \(link.number) order by number limit 1000"
+                ) { try SealedAuditEntry($0) as SealedAuditEntry? }
             }
+            if entries.isEmpty { return nil }
+            if let fault = self.audit.chain.fault(in: entries, after: &link) { return fault }
         }
-    }
-
-    private enum Check {
-        case fault(AuditFault)
-        case genuine(last: AuditLink)
-        case end
-    }
-
-    private func checkPage(_ db: Database, after start: AuditLink) throws -> Check {
-        let entries = try db.all(
-            "select number, at, entry, chain from audit where number > \(start.number) order by number limit 1000"
-        ) { try SealedAuditEntry($0) }
-        if entries.isEmpty { return .end }
-        var link = start
-        for entry in entries {
-            guard self.audit.chain.isGenuine(entry, after: link) else {
-                return .fault(AuditFault(number: entry.link.number))
-            }
-            link = entry.link
-        }
-        return .genuine(last: link)
     }
 }
