@@ -50,18 +50,7 @@ extension PostgreSQLStore {
     ) async throws {
         let retired = try await tx.query(Self.retire, devices, now.milliseconds, reason, platform?.description)
         for (device, platform) in try retired.map({ (try $0.integer(0), try $0.optionalText(1)) }) {
-            tx.record(
-                NewEvent(
-                    kind: .retired,
-                    at: now,
-                    notification: nil,
-                    device: device,
-                    user: user,
-                    lane: platform,
-                    sender: nil,
-                    reason: reason
-                )
-            )
+            tx.record(NewEvent(kind: .retired, at: now, device: device, user: user, lane: platform, reason: reason))
         }
         try await Self.cancelPushes(tx, ofDevices: devices, reason: reason, now: now)
         let useless = try await tx.query(Self.endTags, devices, user, StoredDevice.tombstoneLimit)
