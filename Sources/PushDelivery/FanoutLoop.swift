@@ -27,7 +27,7 @@ struct FanoutLoop: Sendable {
     /// Expands one page of a broadcast; `false` if no broadcast runs, or if the expansion failed.
     private func expand() async -> Bool {
         do {
-            guard let pushes = try await self.store.expandFanout(now: self.now()) else { return false }
+            guard let pushes = try await self.store.expandFanout(page: nil, now: self.now()) else { return false }
             if pushes > 0 { self.wakeUp() }
             return true
         } catch {

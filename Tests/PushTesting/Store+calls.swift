@@ -16,6 +16,11 @@ extension KeyStore {
     package func replaceKeyring(_ keyring: Keyring, now: Date) async throws -> Bool {
         try await self.replaceKeyring(keyring, by: .commandLine, now: now)
     }
+
+    /// Re-encrypts all values that are not under the first key.
+    package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
+        try await self.rewrap(page: page) { _ in }
+    }
 }
 
 extension AccountStore {
@@ -28,6 +33,11 @@ extension AccountStore {
         now: Date
     ) async throws -> Bool {
         try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
+    }
+
+    /// Replaces the tags given to a user, whatever its rights are.
+    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
+        try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
     }
 
     /// Deletes a user without a record in the audit.
@@ -73,6 +83,18 @@ extension TokenStore {
     /// Ends a token without a record in the audit.
     package func revokeToken(_ prefix: TokenPrefix) async throws -> Fingerprint? {
         try await self.revokeToken(prefix, by: nil, now: Date())
+    }
+}
+
+extension OutboxStore {
+    /// Expands the oldest running broadcast by one page of the store's own size.
+    package func expandFanout(now: Date) async throws -> Int? {
+        try await self.expandFanout(page: nil, now: now)
+    }
+
+    /// Sends scheduled notifications that are due, as many as the store takes at a time.
+    package func releaseScheduled(now: Date) async throws -> Release {
+        try await self.releaseScheduled(limit: nil, now: now)
     }
 }
 
@@ -133,6 +155,11 @@ extension NotificationReader {
 }
 
 extension NotificationStore {
+    /// Records a recipient's fetch of a payload.
+    package func recordFetch(of id: NotificationID, by user: Int64, now: Date) {
+        self.recordFetches(of: [id], by: user, now: now)
+    }
+
     /// Sets or removes a recipient's read mark, whatever the mark was.
     package func mark(_ id: NotificationID, as mark: ReadMark, by user: Int64, now: Date) async throws -> MarkOutcome {
         try await self.mark(id, as: mark, by: user, ifStill: nil, now: now)

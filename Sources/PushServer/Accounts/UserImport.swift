@@ -115,7 +115,8 @@ package struct UserImport: Sendable {
             }
         }
         if let tags {
-            guard try await self.store.setTags(tags, ofUser: user.name, by: self.record(.setTags, line, "")) else {
+            let record = self.record(.setTags, line, "")
+            guard try await self.store.setTags(tags, ofUser: user.name, ifStill: nil, by: record) else {
                 return .refused("\(user.name) was deleted meanwhile; import again")
             }
         }

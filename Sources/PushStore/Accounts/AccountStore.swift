@@ -111,11 +111,6 @@ extension AccountStore {
         return try await self.changeUser(user.name, change, by: record, now: now) == .done
     }
 
-    /// Replaces the tags given to a user, whatever its rights are.
-    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
-        try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
-    }
-
     /// Changes some properties of a user.
     package func changeUser(
         _ name: Username,

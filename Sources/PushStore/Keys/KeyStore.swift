@@ -163,11 +163,6 @@ package protocol KeyStore: Sendable {
 }
 
 extension KeyStore {
-    /// Re-encrypts all values that are not under the first key.
-    package func rewrap(page: Int? = nil) async throws -> RewrapResult? {
-        try await self.rewrap(page: page) { _ in }
-    }
-
     package func turnDayKeys(now: Date) async throws -> DayKeyTurn? { nil }
 
     package var keyWait: KeyWait? { nil }

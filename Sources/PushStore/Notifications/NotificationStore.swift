@@ -186,9 +186,4 @@ extension NotificationStore {
     package func cancelRecalled(_ id: NotificationID, after device: Int64, now: Date) async throws -> Int64? {
         try await self.cancelRecalled(id, after: device, page: nil, now: now)
     }
-
-    /// Records a recipient's fetch of a payload.
-    package func recordFetch(of id: NotificationID, by user: Int64, now: Date) {
-        self.recordFetches(of: [id], by: user, now: now)
-    }
 }

@@ -164,16 +164,6 @@ package protocol OutboxStore: Sendable {
 extension OutboxStore {
     /// A server that has the store alone sends each probe.
     package func acquireProbe(of lane: Lane) async throws -> Bool { true }
-
-    /// Expands the oldest running broadcast by one page of the store's own size.
-    package func expandFanout(now: Date) async throws -> Int? {
-        try await self.expandFanout(page: nil, now: now)
-    }
-
-    /// Sends scheduled notifications that are due, as many as the store takes at a time.
-    package func releaseScheduled(now: Date) async throws -> Release {
-        try await self.releaseScheduled(limit: nil, now: now)
-    }
 }
 
 /// Limits of the search for the oldest push of a queue.
