@@ -99,6 +99,15 @@ extension OutboxStore {
 }
 
 extension DeviceStore {
+    /// Returns the user's registration id for that handle, or issues a new one.
+    package func requestRegistration(
+        ofUser user: Int64,
+        handle: DeviceHandle?,
+        now: Date
+    ) async throws -> RegistrationID {
+        try await self.requestRegistration(ofUser: user, handle: handle, as: .random(), now: now)
+    }
+
     /// Removes a registration without a record in the audit.
     package func unregister(_ id: RegistrationID, ofUser user: Int64) async throws -> Bool {
         try await self.unregister(id, ofUser: user, by: nil)

@@ -44,46 +44,20 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegistrationID
 
-    /// Creates or updates a registration under an id that was issued to the user.
-    ///
-    /// Other registrations of the same platform and handle are retired, and their queued pushes
-    /// cancelled. A shared registration retires only the user's own other registrations. The
-    /// pushes that wait for the device itself go to its new address. `page` is how many pushes
-    /// move in one transaction; with `nil` the store decides.
-    ///
-    /// With a `confirmation` all of this happens only when the user confirms the handle. Until
-    /// then, only a code is pushed to the handle. `record` names the user and the id. The store
-    /// adds to the audit whether it was a claim or a registration, and that the handle has moved
-    /// if another user had it.
-    ///
-    /// `token` is the token that the user has presented. If it is a session's, the device belongs
-    /// to that session from now on, and is retired if somebody ends the session. Otherwise the
-    /// device belongs to no session.
-    func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        for user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        page: Int?,
-        now: Date
-    ) async throws -> RegisterOutcome
+    var sealing: Sealing { get }
+    /// How many pushes move to a device's new lane in one transaction.
+    static var movingPage: Int { get }
 
-    /// Registers the handle that the user has claimed under the id, if the code is the one that
-    /// was pushed to it.
-    ///
-    /// The code that has registered the handle is accepted again until it would have expired.
-    /// `token` is as in `register`.
-    func confirm(
-        _ code: String,
-        for id: RegistrationID,
-        of user: User,
-        with token: TokenPrefix?,
-        by record: AuditRecord?,
-        within bounds: StorageBounds?,
-        now: Date
-    ) async throws -> ConfirmOutcome
+    /// Reads the facts of a decision and writes its plan, in one transaction.
+    func follow<Outcome>(
+        _ decision: RegistrationDecision,
+        page: Int,
+        _ decide: @escaping @Sendable (RegistrationFacts) throws -> RegistrationStep<Outcome>
+    ) async throws -> RegistrationEnd<Outcome>
+
+    /// Moves queued pushes of a device to its lane, in one transaction; returns how many, at most
+    /// `page`.
+    func moveQueued(ofDevice device: Int64, page: Int, now: Date) async throws -> Int
 
     /// Adds a tag to a device's own tags, or removes one, as a registration with the changed tags
     /// would; the address stays as it is.
@@ -127,22 +101,16 @@ package protocol DeviceStore: Sendable {
         now: Date
     ) async throws -> RegistrationID?
 
-    /// Moves a device, with its queued pushes, to the lane of its platform's other environment;
-    /// returns whether it did.
-    ///
-    /// The device stays if it has another handle or lane by now, or was moved there and back since
-    /// it registered. `page` is how many pushes move in one transaction; with `nil` the store
-    /// decides. A push continues in the new lane as if it had just been enqueued there. The tally
-    /// counts the push as cancelled in the old lane and as enqueued in the new one, so each lane's
-    /// counts add up.
+    /// Moves a device, with a page of its queued pushes, to another lane, in one transaction.
+    /// Returns how many pushes have moved, or `nil` if the device stays: see the other `move`.
     func move(
         device: Int64,
-        handle: String,
+        handleKey: Data,
         from lane: Lane,
         to other: Lane,
-        page: Int?,
+        page: Int,
         now: Date
-    ) async throws -> Bool
+    ) async throws -> Int?
 
     /// Records that this server has opened an event stream of the devices, and makes their waiting
     /// pushes due, as `makeDue` does; returns their number. From now on this server sends them
@@ -169,50 +137,4 @@ package protocol DeviceStore: Sendable {
         after last: NotificationID?,
         now: Date
     ) async throws -> Int
-}
-
-extension DeviceStore {
-    /// Moves a device to the lane of its platform's other environment.
-    package func move(
-        device: Int64,
-        handle: String,
-        from lane: Lane,
-        to other: Lane,
-        now: Date
-    ) async throws -> Bool {
-        try await self.move(device: device, handle: handle, from: lane, to: other, page: nil, now: now)
-    }
-
-    /// Returns the user's registration id for that handle, and deletes the user's other
-    /// registrations of the handle. If the user has no registration of the handle, issues a new
-    /// id.
-    package func requestRegistration(
-        ofUser user: Int64,
-        handle: DeviceHandle?,
-        now: Date
-    ) async throws -> RegistrationID {
-        try await self.requestRegistration(ofUser: user, handle: handle, as: .random(), now: now)
-    }
-
-    /// Creates or updates a registration.
-    package func register(
-        _ registration: DeviceRegistration,
-        as id: RegistrationID,
-        for user: User,
-        with token: TokenPrefix? = nil,
-        by record: AuditRecord? = nil,
-        within bounds: StorageBounds? = nil,
-        now: Date
-    ) async throws -> RegisterOutcome {
-        try await self.register(
-            registration,
-            as: id,
-            for: user,
-            with: token,
-            by: record,
-            within: bounds,
-            page: nil,
-            now: now
-        )
-    }
 }
