@@ -33,13 +33,21 @@ package struct DeviceKeyEntry: Sendable, Hashable {
     package let owner: DeviceOwner
     package let key: String?
 
+    /// The columns, in a query that calls the device's table `d` and the user's `u`.
+    package enum Column: Int32, SelectedColumn {
+        case id, userID, name, encryptionKey
+
+        package var sql: String { self == .name ? "u.name" : "d.\(self.columnName)" }
+    }
+
     /// `nil` if the row has a value that this version never writes; throws if the name cannot be
     /// decrypted.
-    package init?(id: String, user: Int64, name: Data, key: String?, _ sealing: Sealing) throws {
-        guard let id = RegistrationID(id) else { return nil }
+    package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
+        guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
+        let user = try row.integer(Column.userID)
         self.id = id
-        self.owner = DeviceOwner(id: user, name: try sealing.username(name, ofUser: user))
-        self.key = key
+        self.owner = DeviceOwner(id: user, name: try sealing.username(row.data(Column.name), ofUser: user))
+        self.key = try row.optionalText(Column.encryptionKey)
     }
 }
 
