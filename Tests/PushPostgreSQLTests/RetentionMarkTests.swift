@@ -6,7 +6,7 @@ import Testing
 /// The mark: cleanup searches for rows with this expiry or a later one. Expiries are in
 /// milliseconds; the searches themselves happen at instants of a clock.
 @Suite struct RetentionMarkTests {
-    private let marks = RetentionMarks()
+    private let marks = SearchMarks()
     private let begin = ContinuousClock.now
 
     /// Searches at `seconds`, which takes `time`. Returns the expiry at which the search began.

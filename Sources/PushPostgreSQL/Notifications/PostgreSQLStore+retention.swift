@@ -65,17 +65,17 @@ extension PostgreSQLStore {
     /// Runs a statement that finds expired rows from a time on, in milliseconds. Records the time
     /// of the first row found.
     func search<Value>(
-        for kind: RetentionMarks.Kind,
+        for rows: SearchMarks.Rows,
         at date: Date,
         _ body: (_ start: Int64) async throws -> (Value, first: Int64?)
     ) async throws -> Value {
-        let search = self.retentionMarks.begin(kind, at: .now)
+        let search = self.marks.begin(rows, at: .now)
         do {
             let (value, first) = try await body(search.start)
-            self.retentionMarks.end(search, first: first, at: .now)
+            self.marks.end(search, first: first, at: .now)
             return value
         } catch DatabaseError.refused(code: "57014", let message) {
-            self.retentionMarks.fail(search, date: date.milliseconds)
+            self.marks.fail(search, date: date.milliseconds)
             throw DatabaseError.refused(code: "57014", message: message)
         }
     }
