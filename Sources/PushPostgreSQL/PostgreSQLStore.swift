@@ -29,7 +29,7 @@ package final class PostgreSQLStore: Sendable {
     let retentionProgress = RetentionProgress()
     let streamBook = StreamBook()
     let echoes = StreamEchoes()
-    let condition: StoreCondition
+    let condition: DatabaseCondition
     /// The number of replacements of the keyring that have started.
     let exchanges = Atomic(0)
     /// Set when receipts wait to be written.
@@ -54,7 +54,7 @@ package final class PostgreSQLStore: Sendable {
 
     private init(_ opened: OpenedDatabase, _ options: StoreOptions, _ pool: PoolOptions, on loop: EventLoop) {
         self.address = opened.address
-        let condition = StoreCondition(mark: options.mark, onEvent: options.onEvent)
+        let condition = DatabaseCondition(mark: options.mark, onEvent: options.onEvent)
         let leases = self.leases
         self.database = ConnectionPool(opened.address, pool, on: loop, after: opened.identity) { event in
             // The new primary may still have leases of pushes that were settled on the old

@@ -16,7 +16,7 @@ struct Leasing {
     let owner: Int64
     let now: Date
     /// Records damaged rows.
-    let condition: StoreCondition
+    let condition: DatabaseCondition
 
     /// Leases the pushes that are sent now, oldest first; settles, moves or postpones others.
     func lease(_ due: [DueDelivery], _ tx: WriteTransaction) async throws -> [LeasedDelivery] {
@@ -43,7 +43,7 @@ struct Leasing {
                 pace?.recordEnd(of: delivery)
                 if state == .failed, delivery.isDamaged {
                     tx.afterCommit { [condition] in
-                        condition.record(.push(notification: key.notification, device: key.device))
+                        condition.shared.record(.push(notification: key.notification, device: key.device))
                     }
                 }
             case .send(let push):

@@ -73,7 +73,7 @@ extension PostgreSQLStore {
         if damaged.isEmpty { return readable }
         let ids = damaged
         _ = try await tx.query("update scheduled set is_set_aside = true where notification_id = any($1::int8[])", ids)
-        tx.afterCommit { for id in ids { self.condition.record(.scheduled(notification: id)) } }
+        tx.afterCommit { for id in ids { self.condition.shared.record(.scheduled(notification: id)) } }
         return readable
     }
 

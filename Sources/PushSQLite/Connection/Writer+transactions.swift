@@ -80,7 +80,7 @@ extension Writer {
                 isRunUntil = .now
             }
         }
-        if self.log.commits != commits { self.counts.recordCommit(of: finishes.count, after: .now - isRunUntil) }
+        if self.log.commits != commits { self.condition.recordCommit(of: finishes.count, after: .now - isRunUntil) }
         // The count rises before the callers continue, so that each reads its own write.
         self.commits.increment()
         for finish in finishes { finish() }

@@ -14,7 +14,7 @@ extension SQLiteStore {
                     // A damaged row: it stays leased until the next start, and the others are
                     // stored.
                     let id = delivery.push.notification.rawValue
-                    writer.recordSetAside(.settlement(notification: id, device: delivery.device))
+                    writer.condition.record(.settlement(notification: id, device: delivery.device))
                 }
             }
             try batch.tally.write(db)
