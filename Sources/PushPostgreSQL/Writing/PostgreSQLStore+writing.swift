@@ -94,7 +94,7 @@ extension PostgreSQLStore {
             return (value, finished)
         }
         self.condition.shared.recordCommit(of: finished.writes, after: .now - finished.commitBegan)
-        if let head = finished.head { loan.slot.record(head) }
+        if let head = finished.head { loan.slot.head = head }
         self.condition.shared.record(isFull: false)
         for call in finished.calls { call() }
         self.membership.announce(workIn: finished.filled)
