@@ -104,14 +104,7 @@ struct Story {
     private func signUp(_ name: String, _ application: Application, _ server: URL) async throws -> PushClient {
         guard let username = Username(name) else { throw Broken(description: "\(name) is not a user name") }
         let hash = try PasswordHash(of: "correct horse: \(name)")
-        _ = try await application.store.addUser(
-            username,
-            role: .device,
-            apps: [.usual],
-            password: hash,
-            by: nil,
-            now: Date()
-        )
+        _ = try await application.store.addUser(username, role: .device, password: hash, now: Date())
         return self.client(of: name, server)
     }
 

@@ -24,22 +24,6 @@ extension KeyStore {
 }
 
 extension AccountStore {
-    /// Adds a user of the default app.
-    package func addUser(
-        _ name: Username,
-        role: Role,
-        password: PasswordHash,
-        by record: AuditRecord? = nil,
-        now: Date
-    ) async throws -> Bool {
-        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
-    }
-
-    /// Replaces the tags given to a user, whatever its rights are.
-    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
-        try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
-    }
-
     /// Deletes a user without a record in the audit.
     package func deleteUser(_ name: Username) async throws -> UserChange {
         try await self.deleteUser(name, by: nil)

@@ -115,8 +115,7 @@ package struct UserImport: Sendable {
             }
         }
         if let tags {
-            let record = self.record(.setTags, line, "")
-            guard try await self.store.setTags(tags, ofUser: user.name, ifStill: nil, by: record) else {
+            guard try await self.store.setTags(tags, ofUser: user.name, by: self.record(.setTags, line, "")) else {
                 return .refused("\(user.name) was deleted meanwhile; import again")
             }
         }

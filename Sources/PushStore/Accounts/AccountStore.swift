@@ -99,16 +99,25 @@ package protocol AccountStore: Sendable {
 }
 
 extension AccountStore {
-    /// Changes the password of a user who has presented the old one; `false` if the password was
-    /// changed, or the user disabled or deleted, meanwhile.
-    package func changePassword(
-        of user: User,
-        to password: PasswordHash,
+    /// Adds a user of the default app.
+    package func addUser(
+        _ name: Username,
+        role: Role,
+        password: PasswordHash,
         by record: AuditRecord?,
         now: Date
     ) async throws -> Bool {
-        let change = AccountChange(password: password, presenter: user)
-        return try await self.changeUser(user.name, change, by: record, now: now) == .done
+        try await self.addUser(name, role: role, apps: [.usual], password: password, by: record, now: now)
+    }
+
+    /// Adds a user without a record in the audit.
+    package func addUser(_ name: Username, role: Role, password: PasswordHash, now: Date) async throws -> Bool {
+        try await self.addUser(name, role: role, apps: [.usual], password: password, by: nil, now: now)
+    }
+
+    /// Replaces the tags given to a user, whatever its rights are.
+    package func setTags(_ tags: Set<Tag>, ofUser name: Username, by record: AuditRecord?) async throws -> Bool {
+        try await self.setTags(tags, ofUser: name, ifStill: nil, by: record)
     }
 
     /// Changes some properties of a user.
@@ -132,5 +141,17 @@ extension AccountStore {
             issued: issued
         )
         return try await self.changeUser(name, change, by: record, now: now)
+    }
+
+    /// Changes the password of a user who has presented the old one; `false` if the password was
+    /// changed, or the user disabled or deleted, meanwhile.
+    package func changePassword(
+        of user: User,
+        to password: PasswordHash,
+        by record: AuditRecord?,
+        now: Date
+    ) async throws -> Bool {
+        let change = AccountChange(password: password, presenter: user)
+        return try await self.changeUser(user.name, change, by: record, now: now) == .done
     }
 }

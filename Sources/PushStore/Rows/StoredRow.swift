@@ -22,7 +22,7 @@ extension SelectedColumn {
     }
 
     /// The columns for a `select`.
-    package static var list: String { self.allCases.map(\.sql).joined(separator: ", ") }
+    package static var list: String { self.allCases.map { $0.sql }.joined(separator: ", ") }
 }
 
 /// A row of either database, whose columns a decoder reads by their cases.
