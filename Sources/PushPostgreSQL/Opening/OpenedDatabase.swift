@@ -164,3 +164,22 @@ struct OpenedDatabase {
         return try AssignedNumber(row, since: start)
     }
 }
+
+extension DatabaseMark {
+    init(_ identity: ClusterIdentity) {
+        self.init(cluster: identity.system, timeline: identity.timeline)
+    }
+}
+
+extension ClusterIdentity {
+    init(_ mark: DatabaseMark) {
+        self.init(system: mark.cluster, timeline: mark.timeline)
+    }
+}
+
+extension StoreError {
+    /// `kept`: the place of the mark that contradicts the server.
+    static func refused(_ fault: ClusterFault, kept place: String?) -> StoreError {
+        .refused(summary: fault.summary, reason: fault.description, kept: place ?? "nowhere")
+    }
+}

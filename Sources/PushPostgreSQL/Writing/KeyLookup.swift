@@ -1,3 +1,5 @@
+internal import PushStore
+
 /// The columns of a key, and the ways in which a statement finds the row with the key of another
 /// row. Each way works around a different assumption of the planner.
 struct KeyLookup {
@@ -48,5 +50,38 @@ struct KeyLookup {
         let key = self.equality(table, row, values)
         return
             "cross join lateral (select \(columns) from \(table) where \(key) \(condition) limit 1 \(lock)) as \(alias)"
+    }
+}
+
+/// An index of two columns for reading pages: rows with the same value in the first column, in the
+/// order of the second.
+///
+/// Tables of pairs have an index in each direction. Most rows may have the same value, such as one
+/// broadcast's pushes or one topic's devices. Then the planner rates both indexes equal, whatever
+/// value is requested. Through the wrong one, it reads the whole table to find the few rows of
+/// another value. A comparison and order by pairs fits only this index.
+struct PairIndex {
+    let first: String
+    let second: String
+
+    /// The condition on rows with a value in the first column, and a value greater than `mark` in
+    /// the second.
+    func rows(of value: String, after mark: String) -> String {
+        "(\(self.first), \(self.second)) > (\(value), \(mark)) and \(self.first) <= \(value)"
+    }
+
+    /// The order of the rows that `rows(of:after:)` selects.
+    var order: String { "\(self.first), \(self.second)" }
+}
+
+extension DuePush {
+    /// The pushes of a notification, in the order of their devices.
+    static let byNotification = PairIndex(first: "notification_id", second: "device")
+
+    private static let key = KeyLookup(columns: ["notification_id", "device"])
+
+    /// The condition that a row of a table of pushes has the key of another row.
+    static func equal(_ push: String, _ row: String, device: String? = nil) -> String {
+        self.key.condition(push, row, device.map { ["device": $0] } ?? [:])
     }
 }

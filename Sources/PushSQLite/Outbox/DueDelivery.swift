@@ -138,3 +138,20 @@ private enum DueColumn: Int32, SelectedColumn {
         }
     }
 }
+
+/// The alert that was decrypted last within a transaction. The pushes of a broadcast have one
+/// alert and are leased one after the other, and reading its JSON takes longer than the rest of a
+/// lease.
+final class OpenedAlerts {
+    private var last: (notification: Int64, alert: Result<PushAlert, VaultError>)?
+
+    func alert(
+        of notification: Int64,
+        _ open: () throws(VaultError) -> PushAlert
+    ) -> Result<PushAlert, VaultError> {
+        if let last, last.notification == notification { return last.alert }
+        let alert = Result { () throws(VaultError) in try open() }
+        self.last = (notification, alert)
+        return alert
+    }
+}
