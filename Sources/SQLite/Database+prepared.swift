@@ -5,8 +5,7 @@ extension Database {
     /// contains values instead of parameters costs memory and time. Throws `DatabaseError`.
     @discardableResult
     package func run(prepared sql: String, _ values: any Bindable...) throws -> Int {
-        try self.bound(sql, values).forEach { _ in true }
-        return self.changesCount
+        try self.run(SQL(sql: sql, arguments: values))
     }
 
     /// The first row of a statement that is compiled once, decoded; `nil` if there is none.
@@ -17,7 +16,7 @@ extension Database {
         _ values: any Bindable...,
         decode: (borrowing DirectRow) throws -> Result
     ) throws -> Result? {
-        try self.bound(sql, values).map(decode)
+        try self.first(SQL(sql: sql, arguments: values), decode: decode)
     }
 
     /// All rows of a statement that is compiled once, decoded.
@@ -26,15 +25,13 @@ extension Database {
         _ values: any Bindable...,
         decode: (borrowing DirectRow) throws -> Result
     ) throws -> [Result] {
-        var results: [Result] = []
-        try self.each(prepared: sql, values: values) { results.append(try decode($0)) }
-        return results
+        try self.all(SQL(sql: sql, arguments: values), decode: decode)
     }
 
     /// Steps through a statement that is compiled once, until the last row, or until `isGoingOn`
     /// returns `false`.
     package func step(prepared sql: String, isGoingOn: () -> Bool) throws {
-        try self.bound(sql, []).forEach { _ in isGoingOn() }
+        try self.bound(SQL(sql: sql)).forEach { _ in isGoingOn() }
     }
 
     /// Calls `body` with each row of a statement that is compiled once.
@@ -43,32 +40,19 @@ extension Database {
         values: [any Bindable] = [],
         body: (borrowing DirectRow) throws -> Void
     ) throws {
-        try self.bound(sql, values).forEach { row in
-            try body(row)
-            return true
-        }
+        try self.bound(SQL(sql: sql, arguments: values)).each(body)
     }
 
     /// Calls `body` with each row of a statement whose text varies; it is compiled at each call.
     package func each(composed sql: SQL, body: (borrowing DirectRow) throws -> Void) throws {
         let compiled = try self.makeStatement(sql: sql.text)
-        try withExtendedLifetime(compiled) {
-            try compiled.rows(sql.arguments).forEach { row in
-                try body(row)
-                return true
-            }
-        }
+        try withExtendedLifetime(compiled) { try compiled.rows(sql.arguments).each(body) }
     }
 
     /// All rows of a statement whose text varies, decoded.
     package func all<Result>(composed sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
-        var results: [Result] = []
-        try self.each(composed: sql) { results.append(try decode($0)) }
-        return results
-    }
-
-    private func bound(_ sql: String, _ values: [any Bindable]) throws -> DirectRow {
-        try self.cachedStatement(sql: sql).rows(values)
+        let compiled = try self.makeStatement(sql: sql.text)
+        return try withExtendedLifetime(compiled) { try compiled.rows(sql.arguments).all(decode) }
     }
 }
 
@@ -78,13 +62,13 @@ extension Database {
     /// Runs a statement that writes; returns how many rows it changed.
     @discardableResult
     package func run(_ sql: SQL) throws -> Int {
-        try self.bound(sql.text, sql.arguments).forEach { _ in true }
+        try self.bound(sql).forEach { _ in true }
         return self.changesCount
     }
 
     /// The first row, decoded; `nil` if there is none.
     package func first<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> Result? {
-        try self.bound(sql.text, sql.arguments).map(decode)
+        try self.bound(sql).map(decode)
     }
 
     /// Whether the statement has a row.
@@ -92,8 +76,8 @@ extension Database {
 
     /// All rows, decoded.
     package func all<Result>(_ sql: SQL, decode: (borrowing DirectRow) throws -> Result) throws -> [Result] {
-        var results: [Result] = []
-        try self.each(prepared: sql.text, values: sql.arguments) { results.append(try decode($0)) }
-        return results
+        try self.bound(sql).all(decode)
     }
+
+    private func bound(_ sql: SQL) throws -> DirectRow { try self.cachedStatement(sql: sql.text).rows(sql.arguments) }
 }
