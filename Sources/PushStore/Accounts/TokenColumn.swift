@@ -37,8 +37,6 @@ extension TokenGrant {
 }
 
 extension TokenEntry: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let prefix = TokenPrefix(try row.text(TokenColumn.prefix)) else { return nil }
         self.init(

@@ -9,8 +9,6 @@ package enum UserColumn: Int32, SelectedColumn {
 }
 
 extension User {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let role = Role(rawValue: try row.text(UserColumn.role)) else { return nil }
         let id = try row.integer(UserColumn.id)
@@ -55,8 +53,6 @@ package enum ListedUserColumn: Int32, SelectedColumn {
 }
 
 extension UserEntry: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let user = try User(row, sealing) else { return nil }
         self.init(

@@ -40,8 +40,6 @@ package struct DeviceKeyEntry: Sendable, Hashable {
         package var sql: String { self == .name ? "u.name" : "d.\(self.columnName)" }
     }
 
-    /// `nil` if the row has a value that this version never writes; throws if the name cannot be
-    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
         let user = try row.integer(Column.userID)
@@ -115,7 +113,6 @@ extension MovedDevice: StoredEntity {
         case id, movedPlatform, createdAt, retiredAt
     }
 
-    /// `nil` if the row has a value that this version never writes.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         guard let id = RegistrationID(try row.text(Column.id)) else { return nil }
         self.init(

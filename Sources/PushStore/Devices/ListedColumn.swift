@@ -16,8 +16,6 @@ package enum ListedColumn: Int32, SelectedColumn {
 }
 
 extension RegisteredDevice: StoredEntity {
-    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
-    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
         guard let handle = try device.openHandle(sealing), let id = RegistrationID(device.id),
@@ -55,8 +53,6 @@ extension DeviceEntry: StoredEntity {
         """
     }
 
-    /// `nil` if the row has a value that this version never writes; throws if a value cannot be
-    /// decrypted.
     package init?<Row: StoredRow & ~Copyable>(_ row: borrowing Row, _ sealing: Sealing) throws {
         let device = try StoredDevice(row)
         guard let id = RegistrationID(device.id) else { return nil }
